@@ -1,0 +1,45 @@
+# One static library a folder of src/, and one test program a folder of tests/.
+
+# Two precompiled headers: one for folders that know no torch, one for those that do.
+function(convseq_precompile name)  # convseq_precompile(convseq_pch_x LINK libs... HEADERS headers...)
+  cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp.new "// only carries the precompiled header\n")
+  configure_file(${CMAKE_BINARY_DIR}/${name}.cpp.new ${CMAKE_BINARY_DIR}/${name}.cpp COPYONLY)
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# convseq_layer(nn TORCH SOURCES a.cpp ... LINK convseq_ops ...)
+function(convseq_layer folder)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  set(name convseq_${folder})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_TORCH)
+    target_link_libraries(${name} PUBLIC libtorch)
+    target_precompile_headers(${name} REUSE_FROM convseq_pch_torch)
+  else()
+    target_precompile_headers(${name} REUSE_FROM convseq_pch_plain)
+  endif()
+endfunction()
+
+# convseq_test(nn TORCH SOURCES a_test.cpp ... LINK convseq_nn ...): a test whose suite begins with Gpu
+# gets the label `gpu` and is run by `make test-gpu` alone.
+function(convseq_test folder)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  set(name ${folder}_test)
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    CONVSEQ_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  if(ARG_TORCH)
+    target_precompile_headers(${name} REUSE_FROM convseq_pch_torch)
+  else()
+    target_precompile_headers(${name} REUSE_FROM convseq_pch_plain)
+  endif()
+  add_test(NAME ${folder} COMMAND ${name} --gtest_filter=-Gpu*:*/Gpu*)
+  set_tests_properties(${folder} PROPERTIES TIMEOUT 900)
+endfunction()

@@ -1,0 +1,26 @@
+# Everything that makes a build fast, and strict.
+find_program(CONVSEQ_CCACHE ccache)
+if(CONVSEQ_CCACHE)
+  # A precompiled header hides its macros and time stamps from ccache unless told to look past them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${CONVSEQ_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endif()
+
+find_program(CONVSEQ_LLD ld.lld)
+if(CONVSEQ_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>")
+if(CONVSEQ_WERROR OR DEFINED ENV{CI})
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
+endif()
+
+if(CONVSEQ_SANITIZE)
+  add_compile_options(-fsanitize=${CONVSEQ_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CONVSEQ_SANITIZE})
+endif()

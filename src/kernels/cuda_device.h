@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convseq::kernels {
+
+struct CudaDevice {
+  std::string name;
+  int major = 0;  // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  int64_t memory_bytes = 0;
+};
+
+bool built_with_cuda();
+std::vector<CudaDevice> cuda_devices();  // empty where no GPU or no driver is
+
+}  // namespace convseq::kernels

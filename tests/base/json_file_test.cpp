@@ -1,0 +1,71 @@
+#include "base/json_file.h"
+
+#include <gtest/gtest.h>
+
+#include "temp_folder.h"
+
+namespace convseq {
+
+enum class Fruit { Apple, Pear };
+template <>
+inline constexpr auto kEnumNames<Fruit> = std::to_array<EnumName<Fruit>>({{Fruit::Apple, "apple"},
+                                                                          {Fruit::Pear, "pear"}});
+
+using testing::message_of;
+using testing::TempFolder;
+
+namespace {
+JsonObject object(const std::string& text) { return {parse_json(text, "x.json"), "x.json"}; }
+}  // namespace
+
+TEST(JsonObject, ReadsEveryKindOfValue) {
+  const JsonObject json =
+      object(R"({"i": 3, "d": 0.5, "b": true, "s": "t", "l": [1, 2], "f": "pear"})");
+  EXPECT_EQ(json.get<int64_t>("i"), 3);
+  EXPECT_EQ(json.get<double>("d"), 0.5);
+  EXPECT_EQ(json.get<double>("i"), 3.0);
+  EXPECT_TRUE(json.get<bool>("b"));
+  EXPECT_EQ(json.get<std::string>("s"), "t");
+  EXPECT_EQ(json.get<std::vector<int64_t>>("l"), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(json.get<Fruit>("f"), Fruit::Pear);
+  EXPECT_EQ(json.get_or<int64_t>("none", 9), 9);
+}
+
+TEST(JsonObject, ErrorsNameFileKeyValueAndWhatIsAllowed) {
+  const auto message = [](const std::string& text, auto read) {
+    return message_of<Error>([&] { read(object(text)); });
+  };
+  EXPECT_EQ(message("{}", [](auto j) { j.template get<bool>("b"); }), "x.json: b is missing");
+  EXPECT_EQ(message(R"({"n": "3"})", [](auto j) { j.template get<int64_t>("n"); }),
+            R"(x.json: n is "3"; allowed: a whole number)");
+  EXPECT_EQ(message(R"({"n": 1.5})", [](auto j) { j.template get<int64_t>("n"); }),
+            "x.json: n is 1.5; allowed: a whole number");
+  EXPECT_EQ(message(R"({"n": 18446744073709551615})", [](auto j) { j.template get<int64_t>("n"); }),
+            "x.json: n is 18446744073709551615; allowed: a whole number");
+  EXPECT_EQ(message(R"({"f": "plum"})", [](auto j) { j.template get<Fruit>("f"); }),
+            R"(x.json: f is "plum"; allowed: apple, pear)");
+  EXPECT_EQ(message(R"({"dd": 1})",
+                    [](auto j) {
+                      j.allow_only({"d", "e"});
+                    }),
+            "x.json: dd is no known key; allowed: d, e");
+  EXPECT_EQ(message("[1]", [](auto) {}), "x.json: holds no JSON object");
+  EXPECT_EQ(message(R"({"a": 1, "a": 2})", [](auto) {}), "x.json: a is given twice");
+}
+
+TEST(JsonFile, ErrorsOfSyntaxNameTheLine) {
+  TempFolder folder;
+  const auto path = folder.file("bad.json", "{\n  \"a\": 1,\n}");
+  const std::string message = message_of<Error>([&] { read_json_file(path); });
+  EXPECT_EQ(message.find(path.string() + ": not JSON: parse error at line 3"), 0u) << message;
+  EXPECT_EQ(message.find('\n'), message.npos);
+}
+
+TEST(JsonFile, WritesWhatItReads) {
+  TempFolder folder;
+  const Json value = {{"z", 1}, {"a", {1, 2}}};
+  write_json_file(folder / "v.json", value);
+  EXPECT_EQ(read_json_file(folder / "v.json"), value);
+}
+
+}  // namespace convseq

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Makes this machine ready to build convseq. Idempotent: where everything is there, it is quick and
+# touches no network. Without root it names the missing packages and stops.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# package -> a file or command that shows it is there (also where it came from elsewhere).
+have_command() { command -v "$1" >/dev/null 2>&1; }
+have_header() { echo "#include <$1>" | "${CXX:-c++}" -std=c++20 -x c++ -E - >/dev/null 2>&1; }
+
+missing=()
+want_command() { have_command "$1" || missing+=("$2"); }
+want_header() { have_header "$1" || missing+=("$2"); }
+
+have_command "${CXX:-c++}" || missing+=(g++)
+want_command cmake cmake
+want_command ninja ninja-build
+want_header CLI/CLI.hpp libcli11-dev
+want_header nlohmann/json.hpp nlohmann-json3-dev
+want_header fmt/format.h libfmt-dev
+want_header spdlog/spdlog.h libspdlog-dev
+want_header sentencepiece_processor.h libsentencepiece-dev
+want_header gtest/gtest.h libgtest-dev
+want_header benchmark/benchmark.h libbenchmark-dev
+want_header zlib.h zlib1g-dev
+want_header zstd.h libzstd-dev
+python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
+
+# Not needed to build, but they make it several times faster; taken only together with needed ones
+# or with a package manager at hand.
+faster=()
+have_command clang++ || faster+=(clang)
+have_command ccache || faster+=(ccache)
+have_command ld.lld || have_command ld.mold || faster+=(lld)
+have_command clang-format || faster+=(clang-format)
+
+may_install() { [ "$(id -u)" = 0 ] && have_command apt-get; }
+if [ ${#missing[@]} -gt 0 ] && ! may_install; then
+  echo "setup: missing packages: ${missing[*]}" >&2
+  echo "setup: install them, for example: sudo apt-get install ${missing[*]}" >&2
+  exit 1
+fi
+if may_install && [ $((${#missing[@]} + ${#faster[@]})) -gt 0 ]; then
+  echo "setup: installing ${missing[*]} ${faster[*]}"
+  log=$(mktemp)
+  install() {
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+  }
+  if [ ${#missing[@]} -gt 0 ]; then
+    install "${missing[@]}" >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
+  fi
+  if [ ${#faster[@]} -gt 0 ]; then
+    install "${faster[@]}" >"$log" 2>&1 || echo "setup: going on without ${faster[*]}"
+  fi
+fi
+
+if [ -z "$(tools/find_libtorch.sh)" ]; then
+  echo "setup: installing libtorch 2.11.0 into .deps/torch (about 1 GB)"
+  rm -rf .deps/torch.partial
+  python3 -m pip install --quiet --no-deps --target .deps/torch.partial --root-user-action=ignore \
+    torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
+  rm -rf .deps/torch
+  mv .deps/torch.partial .deps/torch
+fi
+
+# The Python side of the checkpoint tests: does the reference package open our files?
+if ! PYTHONPATH=.deps/python python3 -c 'import numpy, safetensors' 2>/dev/null; then
+  echo "setup: installing the Python packages safetensors and numpy into .deps/python"
+  python3 -m pip install --quiet --target .deps/python --root-user-action=ignore safetensors numpy
+fi
