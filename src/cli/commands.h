@@ -1,0 +1,11 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One file a command. Each function declares its options on `program` and sets a callback that runs
+// it; errors are thrown and reported in one place, main().
+namespace convseq::cli {
+
+void add_version(CLI::App& program);
+
+}  // namespace convseq::cli

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+namespace {
+
+constexpr int kInternalError = 1;
+constexpr int kBadInput = 2;
+
+int report(int code, std::string_view message) {
+  fmt::print(stderr, "convseq: {}\n", message);
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Convolutional seq2seq models, pre-trained, and the Transformer beside them.",
+                   "convseq");
+  program.require_subcommand(1);
+  program.fallthrough(false);
+  convseq::cli::add_version(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return program.exit(help);
+  } catch (const CLI::CallForAllHelp& help) {
+    return program.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return report(kBadInput, fmt::format("{} (see --help)", error.what()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const convseq::Error& error) {
+    return report(kBadInput, error.what());
+  } catch (const std::exception& error) {
+    return report(kInternalError, error.what());
+  }
+}
