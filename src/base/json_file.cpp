@@ -10,6 +10,22 @@
 #include "base/atomic_file.h"
 
 namespace convseq {
+namespace {
+
+constexpr int kMaxDepth = 100;
+constexpr size_t kMaxKeys = 10'000;  // the ordered object looks for each new key among all others
+constexpr size_t kMaxBrief = 80;
+constexpr size_t kMaxComplaint = 200;
+
+std::string cut_short(std::string text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
+  text.resize(end);
+  return text + "…";
+}
+
+}  // namespace
 
 std::string read_text_file(const std::filesystem::path& path) {
   require(!std::filesystem::is_directory(path), "{}: is a folder, not a file", path.string());
@@ -21,23 +37,24 @@ std::string read_text_file(const std::filesystem::path& path) {
 }
 
 Json parse_json(std::string_view text, const std::string& origin) {
+  // To the parser a zero byte is the end of the text, whatever follows.
+  require(text.find('\0') == text.npos, "{}: not JSON: holds a zero byte", origin);
   std::vector<std::set<std::string>> open;  // the keys seen in each object we are inside of
-  const auto refuse_repeated_keys = [&](int, Json::parse_event_t event, Json& parsed) {
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    require(depth < kMaxDepth, "{}: nested deeper than {} levels", origin, kMaxDepth);
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key) {
-      const std::string key = parsed.get<std::string>();
-      require(open.back().insert(key).second, "{}: {} is given twice", origin, key);
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!open.back().insert(key).second) fail("{}: {} is given twice", origin, brief_text(key));
+      require(open.back().size() <= kMaxKeys, "{}: over {} keys in one object", origin, kMaxKeys);
     }
     return true;
   };
   try {
-    return Json::parse(text.begin(), text.end(), refuse_repeated_keys);
+    return Json::parse(text.begin(), text.end(), check);
   } catch (const Json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: …": keep what helps.
-    const std::string_view what = error.what();
-    const size_t bracket = what.find("] ");
-    fail("{}: not JSON: {}", origin, bracket == what.npos ? what : what.substr(bracket + 2));
+    fail("{}: {}", origin, not_json(error));
   }
 }
 
@@ -47,6 +64,27 @@ Json read_json_file(const std::filesystem::path& path) {
 
 void write_json_file(const std::filesystem::path& path, const Json& value) {
   write_file_atomically(path, value.dump(2) + "\n");
+}
+
+std::string brief_value(const Json& value) {
+  return cut_short(value.dump(-1, ' ', false, Json::error_handler_t::replace), kMaxBrief);
+}
+
+std::string brief_text(std::string_view text) {
+  // Escaped as in JSON, without the quotes.
+  const std::string quoted =
+      Json(text.substr(0, kMaxBrief + 1)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return cut_short(quoted.substr(1, quoted.size() - 2), kMaxBrief);
+}
+
+std::string not_json(const Json::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …; last read:
+  // '…'": keep what helps, without the text itself.
+  std::string_view what = error.what();
+  const size_t bracket = what.find("] ");
+  if (bracket != what.npos) what.remove_prefix(bracket + 2);
+  what = what.substr(0, what.find("; last read"));
+  return cut_short(fmt::format("not JSON: {}", what), kMaxComplaint);
 }
 
 JsonObject::JsonObject(Json value, std::string origin)
@@ -61,7 +99,7 @@ JsonObject JsonObject::from_file(const std::filesystem::path& path) {
 void JsonObject::allow_only(const std::vector<std::string>& keys) const {
   for (const auto& [key, value] : value_.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      refuse(key, "is no known key; allowed: {}", fmt::join(keys, ", "));
+      refuse(brief_text(key), "is no known key; allowed: {}", fmt::join(keys, ", "));
     }
   }
 }

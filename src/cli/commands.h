@@ -6,6 +6,8 @@
 // it; errors are thrown and reported in one place, main().
 namespace convseq::cli {
 
+void add_convert(CLI::App& program);
+void add_inspect(CLI::App& program);
 void add_version(CLI::App& program);
 
 }  // namespace convseq::cli

@@ -61,6 +61,34 @@ TEST(JsonFile, ErrorsOfSyntaxNameTheLine) {
   EXPECT_EQ(message.find('\n'), message.npos);
 }
 
+TEST(JsonFile, BoundsWhatAStrangersTextCosts) {
+  const auto message = [](const std::string& text) {
+    return message_of<Error>([&] { parse_json(text, "x.json"); });
+  };
+  const auto nested = [](int levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  EXPECT_EQ(message(nested(100)), "");
+  EXPECT_EQ(message(nested(101)), "x.json: nested deeper than 100 levels");
+  EXPECT_EQ(message(std::string(1'000'000, '[')), "x.json: nested deeper than 100 levels");
+  std::string keys = "{\"\":0";
+  for (int key = 0; key < 10'000; ++key) keys += fmt::format(",\"{}\":0", key);
+  EXPECT_EQ(message(keys + "}"), "x.json: over 10000 keys in one object");
+  EXPECT_EQ(message(std::string("{}\0{}", 5)), "x.json: not JSON: holds a zero byte");
+}
+
+TEST(JsonFile, ErrorsShowStrangeTextOnOneShortLine) {
+  const auto message = [](const std::string& text) {
+    return message_of<Error>([&] { object(text).get<int64_t>("n"); });
+  };
+  EXPECT_EQ(message("{\"n\": \"" + std::string(500, 'x') + "\"}"),
+            "x.json: n is \"" + std::string(79, 'x') + "…; allowed: a whole number");
+  EXPECT_EQ(message(R"({"\n": 1, "\n": 2})"), R"(x.json: \n is given twice)");
+  EXPECT_EQ(message("{\"\xFF\": 1}"),
+            "x.json: not JSON: parse error at line 1, column 3: syntax error while parsing object "
+            "key - invalid string: ill-formed UTF-8 byte");
+}
+
 TEST(JsonFile, WritesWhatItReads) {
   TempFolder folder;
   const Json value = {{"z", 1}, {"a", {1, 2}}};

@@ -1,0 +1,70 @@
+#include "model/checkpoint.h"
+
+#include <torch/torch.h>
+
+#include "base/atomic_file.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+
+TensorMap parameters_of(const Seq2Seq& model) {
+  TensorMap parameters;
+  for (const auto& item : model.named_parameters()) parameters[item.key()] = item.value();
+  return parameters;
+}
+
+void check_parameters(const TensorMap& expected, const TensorMap& found,
+                      const std::string& origin) {
+  for (const auto& [name, parameter] : expected) {
+    const auto match = found.find(name);
+    require(match != found.end(), "{}: tensor {} is missing", origin, name);
+    require(match->second.sizes() == parameter.sizes(),
+            "{}: tensor {} has shape [{}]; the config wants [{}]", origin, name,
+            fmt::join(match->second.sizes().vec(), ", "), fmt::join(parameter.sizes().vec(), ", "));
+    require(match->second.is_floating_point(), "{}: tensor {} holds no floating-point numbers",
+            origin, name);
+  }
+  for (const auto& [name, tensor] : found) {
+    require(expected.contains(name), "{}: tensor {} is not part of the model", origin, name);
+  }
+}
+
+void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
+  const TensorMap parameters = parameters_of(model);
+  check_parameters(parameters, found, origin);
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, parameter] : parameters) {
+    torch::Tensor(parameter).copy_(found.at(name));
+  }
+}
+
+void save_model_folder(const fs::path& folder, const ModelFolder& model) {
+  write_folder_atomically(folder, [&](const fs::path& inside) {
+    write_json_file(inside / kConfigFile, model.config.to_json());
+    // "format" is what Hugging Face readers look for.
+    save_tensors(inside / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
+    if (model.tokenizer_from.empty()) return;
+    for (const char* name : {"spiece.model", "tokenizer_config.json"}) {
+      if (fs::exists(model.tokenizer_from / name)) {
+        write_file_atomically(inside / name, read_text_file(model.tokenizer_from / name));
+      }
+    }
+  });
+}
+
+void save_model(const fs::path& folder, const Seq2Seq& model) {
+  save_model_folder(
+      folder, {.config = model.config(), .weights = parameters_of(model), .tokenizer_from = {}});
+}
+
+std::shared_ptr<Seq2Seq> load_model(const fs::path& folder, torch::Dtype dtype) {
+  require(fs::is_directory(folder), "{}: no such model folder", folder.string());
+  auto model = std::make_shared<Seq2Seq>(ModelConfig::load(folder / kConfigFile));
+  model->to(dtype);
+  const fs::path weights = folder / kWeightsFile;
+  load_parameters(*model, load_tensors(weights).tensors, weights.string());
+  model->eval();
+  return model;
+}
+
+}  // namespace convseq

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "model/seq2seq.h"
+#include "model/tensor_file.h"
+
+namespace convseq {
+
+// A model folder as the Hugging Face world lays it out: config.json, model.safetensors, and where
+// there is a tokenizer spiece.model and tokenizer_config.json.
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kWeightsFile = "model.safetensors";
+
+struct ModelFolder {
+  ModelConfig config;
+  TensorMap weights;                     // by parameter name
+  std::filesystem::path tokenizer_from;  // a folder whose tokenizer files are copied along
+};
+
+// The folder appears whole or not at all; one that stood there before is replaced in one step.
+void save_model_folder(const std::filesystem::path& folder, const ModelFolder& model);
+void save_model(const std::filesystem::path& folder, const Seq2Seq& model);
+
+// Refuses a folder whose tensors are not exactly the model's, naming the first that is missing, of
+// another shape, or unknown.
+std::shared_ptr<Seq2Seq> load_model(const std::filesystem::path& folder,
+                                    torch::Dtype dtype = torch::kFloat32);
+
+TensorMap parameters_of(const Seq2Seq& model);
+void check_parameters(const TensorMap& expected, const TensorMap& found, const std::string& origin);
+void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin);
+
+}  // namespace convseq

@@ -1,0 +1,114 @@
+#include "model/decoder.h"
+
+namespace convseq {
+
+void DecodeState::reorder(const torch::Tensor& rows) {
+  for (Block& block : blocks) {
+    block.mixer->reorder(rows);
+    block.source.reorder(rows);
+  }
+}
+
+int64_t DecodeState::mixer_bytes() const {
+  int64_t bytes = 0;
+  for (const Block& block : blocks) bytes += block.mixer->bytes();
+  return bytes;
+}
+
+int64_t DecodeState::source_bytes() const {
+  int64_t bytes = 0;
+  for (const Block& block : blocks) bytes += block.source.bytes();
+  return bytes;
+}
+
+DecoderBlock::DecoderBlock(const ModelConfig& config, int64_t layer)
+    : residual_(config.residual_options()) {
+  const auto norm = [&] { return std::make_shared<nn::Norm>(config.norm_options()); };
+  mixer_ = register_module("mixer", nn::make_mixer(config.mixer_options(Side::Decoder, layer)));
+  mixer_norm_ = register_module("mixer_norm", norm());
+  cross_ =
+      register_module("cross", std::make_shared<nn::CrossAttention>(config.attention_options()));
+  cross_norm_ = register_module("cross_norm", norm());
+  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(config.feed_forward_options()));
+  ffn_norm_ = register_module("ffn_norm", norm());
+}
+
+template <class Mix>
+torch::Tensor DecoderBlock::apply(torch::Tensor x, const nn::CrossAttention::Memory& source,
+                                  Mix mix) const {
+  x = residual_(x, *mixer_norm_, mix);
+  x = residual_(x, *cross_norm_, [&](const auto& y) { return cross_->forward(y, source); });
+  return residual_(x, *ffn_norm_, [&](const auto& y) { return ffn_->forward(y); });
+}
+
+torch::Tensor DecoderBlock::forward(const torch::Tensor& x,
+                                    const nn::CrossAttention::Memory& source,
+                                    const nn::MixerContext& context) {
+  return apply(x, source, [&](const auto& y) { return mixer_->forward(y, context); });
+}
+
+torch::Tensor DecoderBlock::step(const torch::Tensor& x, DecodeState::Block& state,
+                                 const nn::MixerContext& context) {
+  return apply(x, state.source,
+               [&](const auto& y) { return mixer_->step(y, context, *state.mixer); });
+}
+
+nn::CrossAttention::Memory DecoderBlock::remember(const torch::Tensor& encoded,
+                                                  const nn::Lengths& lengths) const {
+  return cross_->remember(encoded, lengths);
+}
+
+DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded,
+                                       const nn::Lengths& lengths) const {
+  return {.mixer = mixer_->start(encoded.size(0)), .source = remember(encoded, lengths)};
+}
+
+void DecoderBlock::initialise(torch::Generator& random) {
+  mixer_->initialise(random);
+  mixer_norm_->initialise();
+  cross_->initialise(random);
+  cross_norm_->initialise();
+  ffn_->initialise(random);
+  ffn_norm_->initialise();
+}
+
+Decoder::Decoder(const ModelConfig& config) : Stack(config, Side::Decoder) {
+  const auto list = register_module("blocks", std::make_shared<torch::nn::Module>());
+  for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
+    blocks_.push_back(list->register_module(std::to_string(layer),
+                                            std::make_shared<DecoderBlock>(config, layer)));
+  }
+}
+
+torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
+                               const nn::Lengths& source_lengths) {
+  const int64_t time = embedded.size(1);
+  const nn::MixerContext context{.position_bias = position_bias(time, time)};
+  auto x = enter(embedded, 0);
+  for (const auto& block : blocks_) {
+    x = block->forward(x, block->remember(encoded, source_lengths), context);
+  }
+  return leave(x);
+}
+
+DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const {
+  DecodeState state;
+  for (const auto& block : blocks_) state.blocks.push_back(block->start(encoded, source_lengths));
+  return state;
+}
+
+torch::Tensor Decoder::step(const torch::Tensor& embedded, DecodeState& state) {
+  const int64_t added = embedded.size(1);
+  const nn::MixerContext context{.position_bias = position_bias(added, state.position + added)};
+  auto x = enter(embedded, state.position);
+  for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, state.blocks[i], context);
+  state.position += added;
+  return leave(x);
+}
+
+void Decoder::initialise(torch::Generator& random) {
+  initialise_stack(random);
+  for (const auto& block : blocks_) block->initialise(random);
+}
+
+}  // namespace convseq

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <vector>
+
+#include "model/stack.h"
+
+namespace convseq {
+
+// All that decoding remembers: each block's mixer state and its view of the source.
+struct DecodeState {
+  struct Block {
+    std::unique_ptr<nn::MixerState> mixer;
+    nn::CrossAttention::Memory source;
+  };
+  std::vector<Block> blocks;
+  int64_t position = 0;  // tokens decoded so far
+
+  void reorder(const torch::Tensor& rows);  // [B'] int64: row i continues what row rows[i] was
+  int64_t mixer_bytes() const;
+  int64_t source_bytes() const;
+};
+
+// As EncoderBlock, causal, with encoder-decoder attention between the mixer and the FFN in every
+// model.
+class DecoderBlock : public torch::nn::Module {
+ public:
+  DecoderBlock(const ModelConfig& config, int64_t layer);
+  torch::Tensor forward(const torch::Tensor& x, const nn::CrossAttention::Memory& source,
+                        const nn::MixerContext& context);
+  torch::Tensor step(const torch::Tensor& x, DecodeState::Block& state,
+                     const nn::MixerContext& context);
+  nn::CrossAttention::Memory remember(const torch::Tensor& encoded,
+                                      const nn::Lengths& lengths) const;
+  DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths) const;
+  void initialise(torch::Generator& random);
+
+ private:
+  // `mix` is the mixer's parallel pass or its step; all else is the same.
+  template <class Mix>
+  torch::Tensor apply(torch::Tensor x, const nn::CrossAttention::Memory& source, Mix mix) const;
+
+  nn::Residual residual_;
+  std::shared_ptr<nn::Mixer> mixer_;
+  std::shared_ptr<nn::Norm> mixer_norm_;
+  std::shared_ptr<nn::CrossAttention> cross_;
+  std::shared_ptr<nn::Norm> cross_norm_;
+  std::shared_ptr<nn::FeedForward> ffn_;
+  std::shared_ptr<nn::Norm> ffn_norm_;
+};
+
+class Decoder : public Stack {
+ public:
+  explicit Decoder(const ModelConfig& config);
+
+  // The parallel pass, [B,T,d] -> [B,T,d]. Target padding needs no mask: it stands to the right.
+  torch::Tensor forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
+                        const nn::Lengths& source_lengths);
+
+  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
+  torch::Tensor step(const torch::Tensor& embedded, DecodeState& state);  // [B,n,d] -> [B,n,d]
+  void initialise(torch::Generator& random);
+
+ private:
+  std::vector<std::shared_ptr<DecoderBlock>> blocks_;
+};
+
+}  // namespace convseq

@@ -1,0 +1,59 @@
+#include "model/encoder.h"
+
+namespace convseq {
+
+EncoderBlock::EncoderBlock(const ModelConfig& config, int64_t layer)
+    : residual_(config.residual_options()) {
+  const auto norm = [&] { return std::make_shared<nn::Norm>(config.norm_options()); };
+  mixer_ = register_module("mixer", nn::make_mixer(config.mixer_options(Side::Encoder, layer)));
+  mixer_norm_ = register_module("mixer_norm", norm());
+  if (config.has_encoder_attention(layer)) {
+    attention_ = register_module("attention", nn::make_mixer(config.encoder_attention_options()));
+    attention_norm_ = register_module("attention_norm", norm());
+  }
+  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(config.feed_forward_options()));
+  ffn_norm_ = register_module("ffn_norm", norm());
+}
+
+torch::Tensor EncoderBlock::forward(torch::Tensor x, const nn::MixerContext& context) {
+  x = residual_(x, *mixer_norm_, [&](const auto& y) { return mixer_->forward(y, context); });
+  if (attention_) {
+    x = residual_(x, *attention_norm_,
+                  [&](const auto& y) { return attention_->forward(y, context); });
+  }
+  return residual_(x, *ffn_norm_, [&](const auto& y) { return ffn_->forward(y); });
+}
+
+void EncoderBlock::initialise(torch::Generator& random) {
+  mixer_->initialise(random);
+  mixer_norm_->initialise();
+  if (attention_) {
+    attention_->initialise(random);
+    attention_norm_->initialise();
+  }
+  ffn_->initialise(random);
+  ffn_norm_->initialise();
+}
+
+Encoder::Encoder(const ModelConfig& config) : Stack(config, Side::Encoder) {
+  const auto list = register_module("blocks", std::make_shared<torch::nn::Module>());
+  for (int64_t layer = 0; layer < config.encoder_layers; ++layer) {
+    blocks_.push_back(list->register_module(std::to_string(layer),
+                                            std::make_shared<EncoderBlock>(config, layer)));
+  }
+}
+
+torch::Tensor Encoder::forward(const torch::Tensor& embedded, const nn::Lengths& lengths) {
+  const int64_t time = embedded.size(1);
+  const nn::MixerContext context{.lengths = lengths, .position_bias = position_bias(time, time)};
+  auto x = enter(embedded, 0);
+  for (const auto& block : blocks_) x = block->forward(x, context);
+  return leave(x);
+}
+
+void Encoder::initialise(torch::Generator& random) {
+  initialise_stack(random);
+  for (const auto& block : blocks_) block->initialise(random);
+}
+
+}  // namespace convseq

@@ -1,0 +1,90 @@
+#include "model/seq2seq.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "ops/conv.h"
+
+namespace convseq {
+
+Seq2Seq::Seq2Seq(const ModelConfig& config) : config_(config) {
+  embedding_ = register_module("embedding",
+                               std::make_shared<nn::Embedding>(config.vocab_size, config.d_model));
+  encoder_ = register_module("encoder", std::make_shared<Encoder>(config));
+  decoder_ = register_module("decoder", std::make_shared<Decoder>(config));
+  if (!config.tie_embeddings) {
+    output_ =
+        register_module("output", std::make_shared<nn::Linear>(config.d_model, config.vocab_size));
+  }
+  if (config.classes > 0) {
+    classifier_ = register_module(
+        "classifier", std::make_shared<torch::nn::LinearImpl>(config.d_model, config.classes));
+  }
+}
+
+void Seq2Seq::initialise(torch::Generator& random) {
+  const double unit = 1 / std::sqrt(static_cast<double>(config_.d_model));
+  // T5's embedding is N(0,1) and its output scaled down; with the branch norm the scale is in the
+  // embedding itself.
+  nn::draw_normal(embedding_->weight, config_.norm == NormStyle::PreRmsNorm ? 1.0 : unit, random);
+  encoder_->initialise(random);
+  decoder_->initialise(random);
+  if (output_) nn::draw_normal(output_->weight, unit, random);
+  if (classifier_) {
+    nn::draw_normal(classifier_->weight, unit, random);
+    const torch::NoGradGuard no_grad;
+    classifier_->bias.zero_();
+  }
+}
+
+void Seq2Seq::initialise(uint64_t seed) {
+  auto random = at::make_generator<at::CPUGeneratorImpl>(seed);
+  initialise(random);
+}
+
+torch::Tensor Seq2Seq::encode(const torch::Tensor& source, const nn::Lengths& lengths) {
+  return encoder_->forward(embedding_->forward(source), lengths);
+}
+
+torch::Tensor Seq2Seq::decode(const torch::Tensor& target, const torch::Tensor& encoded,
+                              const nn::Lengths& source_lengths) {
+  return decoder_->forward(embedding_->forward(target), encoded, source_lengths);
+}
+
+torch::Tensor Seq2Seq::logits(const torch::Tensor& decoded) const {
+  if (output_) return output_->forward(decoded);
+  const double scale =
+      config_.scales_output() ? 1 / std::sqrt(static_cast<double>(config_.d_model)) : 1;
+  return at::linear(scale == 1 ? decoded : decoded * scale, embedding_->weight);
+}
+
+torch::Tensor Seq2Seq::forward(const torch::Tensor& source, const nn::Lengths& source_lengths,
+                               const torch::Tensor& target) {
+  return logits(decode(target, encode(source, source_lengths), source_lengths));
+}
+
+torch::Tensor Seq2Seq::classify(const torch::Tensor& encoded, const nn::Lengths& lengths) const {
+  TORCH_CHECK(classifier_, "this model has no classification head (classes is 0)");
+  const auto sum = ops::mask_padding(encoded, lengths).sum(1);
+  const auto mean = lengths.all_full()
+                        ? sum / encoded.size(1)
+                        : sum / lengths.values.clamp_min(1).unsqueeze(1).to(sum.scalar_type());
+  return classifier_->forward(mean);
+}
+
+DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const {
+  return decoder_->start(encoded, source_lengths);
+}
+
+torch::Tensor Seq2Seq::step(const torch::Tensor& tokens, DecodeState& state) {
+  return logits(decoder_->step(embedding_->forward(tokens), state));
+}
+
+int64_t Seq2Seq::parameter_count() const {
+  int64_t count = 0;
+  for (const auto& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+}  // namespace convseq

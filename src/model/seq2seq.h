@@ -1,0 +1,45 @@
+#pragma once
+
+#include "model/decoder.h"
+#include "model/encoder.h"
+
+namespace convseq {
+
+// The whole model: one embedding for source, target and (tied) softmax; an encoder; a decoder.
+class Seq2Seq : public torch::nn::Module {
+ public:
+  // Parameters hold nothing yet: initialise() draws them, a checkpoint loads them.
+  explicit Seq2Seq(const ModelConfig& config);
+  void initialise(torch::Generator& random);
+  void initialise(uint64_t seed);
+
+  torch::Tensor encode(const torch::Tensor& source,
+                       const nn::Lengths& lengths);  // [B,S] -> [B,S,d]
+  torch::Tensor decode(const torch::Tensor& target, const torch::Tensor& encoded,
+                       const nn::Lengths& source_lengths);   // [B,T] -> [B,T,d]
+  torch::Tensor logits(const torch::Tensor& decoded) const;  // [B,T,d] -> [B,T,V]
+
+  // Teacher forcing: logits [B,T,V] of what follows each decoder input.
+  torch::Tensor forward(const torch::Tensor& source, const nn::Lengths& source_lengths,
+                        const torch::Tensor& target);
+
+  // The linear head on the mean of the real encoder outputs, [B,S,d] -> [B,classes].
+  torch::Tensor classify(const torch::Tensor& encoded, const nn::Lengths& lengths) const;
+
+  // Incremental decoding: n tokens at a time, [B,n] -> logits [B,n,V].
+  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
+  torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
+
+  const ModelConfig& config() const { return config_; }
+  int64_t parameter_count() const;
+
+ private:
+  ModelConfig config_;
+  std::shared_ptr<nn::Embedding> embedding_;
+  std::shared_ptr<Encoder> encoder_;
+  std::shared_ptr<Decoder> decoder_;
+  std::shared_ptr<nn::Linear> output_;                 // only when not tied
+  std::shared_ptr<torch::nn::LinearImpl> classifier_;  // only with classes
+};
+
+}  // namespace convseq

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "model/config.h"
+#include "nn/embedding.h"
+
+namespace convseq {
+
+// What encoder and decoder share around their blocks: positions at the entrance, the relative bias
+// that all attention layers of the stack use, dropout, and the final norm.
+class Stack : public torch::nn::Module {
+ protected:
+  Stack(const ModelConfig& config, Side side);
+
+  // [B,T,d] -> [B,T,d]; the first row of x stands at position `first`.
+  torch::Tensor enter(const torch::Tensor& embedded, int64_t first) const;
+  torch::Tensor leave(const torch::Tensor& x) const;
+  torch::Tensor position_bias(int64_t queries, int64_t keys) const;  // undefined: none
+  void initialise_stack(torch::Generator& random);
+
+  ModelConfig config_;
+  nn::Residual residual_;
+
+ private:
+  std::shared_ptr<nn::Embedding> positions_;  // learned
+  std::shared_ptr<nn::RelativeBias> relative_bias_;
+  std::shared_ptr<nn::Norm> norm_;
+};
+
+}  // namespace convseq

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convseq {
+
+// In the order of the model: module.named_parameters().pairs().
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
+
+// A model's parameters as a tree of modules. Neighbours that look alike (the blocks of a stack) are
+// folded into one node that stands for several; a module with one thing inside is one with it.
+struct SummaryNode {
+  std::string name;            // "encoder", "0-11", "query.weight"
+  std::vector<int64_t> shape;  // of a parameter; empty for a module
+  int64_t parameters = 0;      // of this node once, all below included
+  int64_t repeats = 1;         // how many such nodes it stands for
+  std::vector<SummaryNode> children;
+};
+
+SummaryNode summarise(const NamedTensors& parameters);
+
+// Parameters by part: "embedding", "encoder mixer", "decoder cross", …
+NamedCounts parameters_by_part(const NamedTensors& parameters);
+
+}  // namespace convseq

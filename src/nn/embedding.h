@@ -1,0 +1,19 @@
+#pragma once
+
+#include "nn/linear.h"
+
+namespace convseq::nn {
+
+// A table of rows, W [rows, channels].
+class Embedding : public torch::nn::Module {
+ public:
+  Embedding(int64_t rows, int64_t channels) {
+    weight = register_parameter("weight", torch::empty({rows, channels}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& ids) const { return at::embedding(weight, ids); }
+
+  torch::Tensor weight;
+};
+
+}  // namespace convseq::nn

@@ -1,0 +1,28 @@
+#include "nn/feed_forward.h"
+
+#include <cmath>
+
+namespace convseq::nn {
+
+FeedForward::FeedForward(const FeedForwardOptions& options) : options_(options) {
+  up_ = register_module("up", std::make_shared<Linear>(options.channels, options.inner));
+  if (options.kind == FeedForwardKind::GatedGelu) {
+    gate_ = register_module("gate", std::make_shared<Linear>(options.channels, options.inner));
+  }
+  down_ = register_module("down", std::make_shared<Linear>(options.inner, options.channels));
+}
+
+torch::Tensor FeedForward::forward(const torch::Tensor& x) const {
+  const auto hidden =
+      gate_ ? at::gelu(gate_->forward(x), "tanh") * up_->forward(x) : at::relu(up_->forward(x));
+  return down_->forward(at::dropout(hidden, options_.dropout, is_training()));
+}
+
+void FeedForward::initialise(torch::Generator& random) {
+  const double inward = 1 / std::sqrt(static_cast<double>(options_.channels));
+  draw_normal(up_->weight, inward, random);
+  if (gate_) draw_normal(gate_->weight, inward, random);
+  draw_normal(down_->weight, 1 / std::sqrt(static_cast<double>(options_.inner)), random);
+}
+
+}  // namespace convseq::nn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "base/enum_names.h"
+#include "nn/linear.h"
+
+namespace convseq {
+
+enum class FeedForwardKind { Relu, GatedGelu };
+template <>
+inline constexpr auto kEnumNames<FeedForwardKind> = std::to_array<EnumName<FeedForwardKind>>(
+    {{FeedForwardKind::Relu, "relu"}, {FeedForwardKind::GatedGelu, "gated_gelu"}});
+
+namespace nn {
+
+struct FeedForwardOptions {
+  FeedForwardKind kind = FeedForwardKind::Relu;
+  int64_t channels = 0;
+  int64_t inner = 0;
+  double dropout = 0;
+};
+
+// relu: relu(X W_up) W_down.   gated_gelu (T5 1.1): (gelu(X W_gate) ⊙ X W_up) W_down.
+class FeedForward : public torch::nn::Module {
+ public:
+  explicit FeedForward(const FeedForwardOptions& options);
+  torch::Tensor forward(const torch::Tensor& x) const;
+  void initialise(torch::Generator& random);
+
+ private:
+  FeedForwardOptions options_;
+  std::shared_ptr<Linear> up_, gate_, down_;
+};
+
+}  // namespace nn
+}  // namespace convseq

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+namespace convseq::nn {
+
+// y = x Wᵀ, W [out,in]; no bias, as in T5 and in the paper's formulas. Parameters are left unset
+// until they are drawn or loaded.
+class Linear : public torch::nn::Module {
+ public:
+  Linear(int64_t in, int64_t out) {
+    weight = register_parameter("weight", torch::empty({out, in}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) const { return at::linear(x, weight); }
+
+  torch::Tensor weight;
+};
+
+// Draws a parameter from N(0, deviation²).
+inline void draw_normal(const torch::Tensor& parameter, double deviation,
+                        torch::Generator& random) {
+  const torch::NoGradGuard no_grad;
+  parameter.normal_(0, deviation, random);
+}
+
+}  // namespace convseq::nn

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include "base/enum_names.h"
+
+namespace convseq {
+
+enum class NormStyle { BranchLayerNorm, PreRmsNorm };
+template <>
+inline constexpr auto kEnumNames<NormStyle> = std::to_array<EnumName<NormStyle>>(
+    {{NormStyle::BranchLayerNorm, "branch_layer_norm"}, {NormStyle::PreRmsNorm, "pre_rms_norm"}});
+
+namespace nn {
+
+struct NormOptions {
+  NormStyle style = NormStyle::BranchLayerNorm;
+  int64_t channels = 0;
+  double eps = 1e-6;
+};
+
+// The paper's LayerNorm or T5's RMSNorm (scale only), after the model's style.
+class Norm : public torch::nn::Module {
+ public:
+  explicit Norm(const NormOptions& options);
+  torch::Tensor forward(const torch::Tensor& x) const;
+  void initialise();
+
+ private:
+  NormOptions options_;
+  torch::Tensor weight_;
+  torch::Tensor bias_;  // LayerNorm only
+};
+
+struct ResidualOptions {
+  NormStyle style = NormStyle::BranchLayerNorm;
+  double dropout = 0;
+};
+
+// How a sub-layer joins the stream:
+//   branch_layer_norm (the paper): x + dropout(Norm(f(x)));   pre_rms_norm (T5): x +
+//   dropout(f(Norm(x))).
+class Residual {
+ public:
+  explicit Residual(const ResidualOptions& options) : options_(options) {}
+
+  template <class Branch>
+  torch::Tensor operator()(const torch::Tensor& x, const Norm& norm, Branch branch) const {
+    const bool before = options_.style == NormStyle::PreRmsNorm;
+    const auto y = before ? branch(norm.forward(x)) : norm.forward(branch(x));
+    return x + at::dropout(y, options_.dropout, norm.is_training());
+  }
+
+ private:
+  ResidualOptions options_;
+};
+
+}  // namespace nn
+}  // namespace convseq

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include "ops/geometry.h"
+#include "ops/lengths.h"
+
+// The convolutions that the layers call. Shapes and meaning as in ops/reference.h; what cannot be
+// done is refused by name, never answered with zeros.
+namespace convseq::ops {
+
+torch::Tensor mask_padding(const torch::Tensor& x, const Lengths& lengths);
+torch::Tensor tap_softmax(const torch::Tensor& logits);
+
+// [B,T,2C] -> [B,T,C]
+torch::Tensor glu(const torch::Tensor& projected, const Lengths& lengths);
+
+// Padding set to zero, then the convolution: [B,T,C], taps [H,k] -> [B,T,C].
+torch::Tensor conv(const torch::Tensor& x, const torch::Tensor& taps, const Lengths& lengths,
+                   const ConvGeometry& geometry);
+
+// conv(glu(projected)) as one op: [B,T,2C], taps [H,k] -> [B,T,C].
+torch::Tensor glu_conv(const torch::Tensor& projected, const torch::Tensor& taps,
+                       const Lengths& lengths, const ConvGeometry& geometry);
+
+struct DynamicTapOptions {
+  bool softmax = true;
+  double dropout = 0;  // DropConnect: after the softmax, not renormalised
+};
+
+// Each position brings its own taps, as logits [B,T,H*k]; x is already masked.
+torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logits,
+                           const DynamicTapOptions& taps, const ConvGeometry& geometry);
+
+// The last `reach` inputs of a causal convolution, in a ring: slot = position mod reach. This is
+// all that decoding needs, whatever the length so far.
+struct ConvRing {
+  torch::Tensor rows;  // [B, reach, C]
+  int64_t position = 0;
+
+  torch::Tensor history() const;        // [B, reach, C], oldest first
+  void append(const torch::Tensor& x);  // [B,n,C]
+};
+
+// The outputs of n more positions x [B,n,C], given what the ring holds; the ring then holds them
+// too.
+torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
+                        const ConvGeometry& geometry, ConvRing& ring);
+torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
+                                const DynamicTapOptions& taps, const ConvGeometry& geometry,
+                                ConvRing& ring);
+
+}  // namespace convseq::ops

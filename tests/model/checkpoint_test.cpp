@@ -1,0 +1,106 @@
+#include "model/checkpoint.h"
+
+#include "model/presets.h"
+#include "temp_folder.h"
+#include "tensor_checks.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::message_of;
+using testing::TempFolder;
+
+namespace {
+Seq2Seq small_model() {
+  Seq2Seq model(find_model_config("paper-light-tiny",
+                                  {"vocab_size=50", "d_model=8", "d_ff=8", "conv_heads=2"}));
+  model.initialise(1);
+  return model;
+}
+}  // namespace
+
+TEST(TensorFile, KeepsEveryType) {
+  TempFolder folder;
+  TensorFile file{.tensors = {}, .metadata = {{"who", "we"}}};
+  for (auto type :
+       {torch::kBool, torch::kUInt8, torch::kInt8, torch::kInt16, torch::kInt32, torch::kInt64,
+        torch::kFloat16, torch::kBFloat16, torch::kFloat32, torch::kFloat64}) {
+    file.tensors[torch::toString(type)] = (torch::arange(6).view({2, 3}) % 2).to(type);
+  }
+  file.tensors["scalar"] = torch::tensor(2.5);
+  file.tensors["empty"] = torch::empty({0, 4});
+  file.tensors["transposed"] = torch::arange(6).view({2, 3}).t();
+  save_tensors(folder / "a.safetensors", file);
+  const TensorFile read = load_tensors(folder / "a.safetensors");
+  EXPECT_EQ(read.metadata, file.metadata);
+  ASSERT_EQ(read.tensors.size(), file.tensors.size());
+  for (const auto& [name, tensor] : file.tensors) {
+    EXPECT_EQ(read.tensors.at(name).scalar_type(), tensor.scalar_type()) << name;
+    EXPECT_TRUE(torch::equal(read.tensors.at(name), tensor)) << name;
+  }
+}
+
+TEST(TensorFile, OutlivesTheNameOfItsFile) {
+  TempFolder folder;
+  save_tensors(folder / "a.safetensors", {.tensors = {{"x", torch::arange(1000)}}, .metadata = {}});
+  const torch::Tensor x = load_tensors(folder / "a.safetensors").tensors.at("x");
+  fs::remove(folder / "a.safetensors");
+  EXPECT_EQ(x.sum().item<int64_t>(), 499'500);
+}
+
+TEST(Checkpoint, LoadsWhatItSaved) {
+  TempFolder folder;
+  const Seq2Seq model = small_model();
+  save_model(folder / "m", model);
+  const auto loaded = load_model(folder / "m");
+  EXPECT_EQ(loaded->config(), model.config());
+  for (const auto& [name, tensor] : parameters_of(model)) {
+    EXPECT_TRUE(torch::equal(parameters_of(*loaded).at(name), tensor)) << name;
+  }
+  EXPECT_EQ(load_model(folder / "m", torch::kBFloat16)->parameters()[0].scalar_type(),
+            torch::kBFloat16);
+}
+
+TEST(Checkpoint, NamesTheTensorThatDoesNotFit) {
+  TempFolder folder;
+  const Seq2Seq model = small_model();
+  const auto refusal = [&](const std::function<void(TensorMap&)>& spoil) {
+    TensorMap weights = parameters_of(model);
+    spoil(weights);
+    save_model_folder(folder / "m",
+                      {.config = model.config(), .weights = weights, .tokenizer_from = {}});
+    return message_of<Error>([&] { load_model(folder / "m"); });
+  };
+  const std::string file = (folder / "m" / "model.safetensors").string() + ": ";
+  EXPECT_EQ(refusal([](TensorMap& w) { w.erase("decoder.norm.bias"); }),
+            file + "tensor decoder.norm.bias is missing");
+  EXPECT_EQ(refusal([](TensorMap& w) { w["extra"] = torch::zeros({1}); }),
+            file + "tensor extra is not part of the model");
+  EXPECT_EQ(refusal([](TensorMap& w) { w["encoder.norm.bias"] = torch::zeros({9}); }),
+            file + "tensor encoder.norm.bias has shape [9]; the config wants [8]");
+  EXPECT_EQ(
+      refusal([](TensorMap& w) { w["encoder.norm.bias"] = torch::zeros({8}, torch::kInt64); }),
+      file + "tensor encoder.norm.bias holds no floating-point numbers");
+}
+
+TEST(Checkpoint, NamesTheMissingFolderAndFile) {
+  TempFolder folder;
+  EXPECT_EQ(message_of<Error>([&] { load_model(folder / "none"); }),
+            (folder / "none").string() + ": no such model folder");
+  fs::create_directory(folder / "bare");
+  EXPECT_EQ(
+      message_of<Error>([&] { load_model(folder / "bare"); }),
+      (folder / "bare" / "config.json").string() + ": cannot open: No such file or directory");
+}
+
+TEST(Checkpoint, TakesTheTokenizerAlong) {
+  TempFolder folder;
+  fs::create_directory(folder / "from");
+  folder.file("from/spiece.model", "pieces");
+  const Seq2Seq model = small_model();
+  save_model_folder(folder / "m", {.config = model.config(),
+                                   .weights = parameters_of(model),
+                                   .tokenizer_from = folder / "from"});
+  EXPECT_EQ(read_text_file(folder / "m" / "spiece.model"), "pieces");
+}
+
+}  // namespace convseq

@@ -1,0 +1,64 @@
+#include "model/checkpoint.h"
+#include "tensor_checks.h"
+
+// Against an independent model in PyTorch: tests/goldens/make_goldens.py.
+namespace convseq {
+using testing::expect_close;
+
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+class Golden : public ::testing::TestWithParam<std::string> {};
+
+std::shared_ptr<Seq2Seq> golden_model(const TensorFile& file) {
+  auto model = std::make_shared<Seq2Seq>(
+      ModelConfig::from_json({parse_json(file.metadata.at("config"), "golden"), "golden"}));
+  TensorMap parameters;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name.starts_with("param.")) parameters[name.substr(6)] = tensor;
+  }
+  load_parameters(*model, parameters, "golden");
+  return model;
+}
+
+TEST_P(Golden, OutputsLossAndEveryGradientEqualPyTorchs) {
+  const TensorFile file =
+      load_tensors(std::string(CONVSEQ_SOURCE_DIR "/tests/goldens/") + GetParam() + ".safetensors");
+  const auto& t = file.tensors;
+  const auto model = golden_model(file);
+  const nn::Lengths source_lengths{t.at("source_lengths")}, target_lengths{t.at("target_lengths")};
+
+  const auto encoded = model->encode(t.at("source"), source_lengths);
+  const auto real_source = source_lengths.mask(encoded.size(1));
+  expect_close(encoded.index({real_source}), t.at("encoded").index({real_source}), kTolerance,
+               "encoded");
+
+  const auto logits = model->logits(model->decode(t.at("target"), encoded, source_lengths));
+  const auto real_target = target_lengths.mask(logits.size(1));
+  expect_close(logits.index({real_target}), t.at("logits").index({real_target}), kTolerance,
+               "logits");
+
+  auto loss = torch::nn::functional::cross_entropy(logits.flatten(0, 1), t.at("labels").flatten());
+  if (t.contains("class_labels")) {
+    const auto classes = model->classify(encoded, source_lengths);
+    expect_close(classes, t.at("class_logits"), kTolerance, "class_logits");
+    loss = loss + torch::nn::functional::cross_entropy(classes, t.at("class_labels"));
+  }
+  expect_close(loss, t.at("loss").reshape({}), kTolerance, "loss");
+
+  loss.backward();
+  for (const auto& [name, parameter] : parameters_of(*model)) {
+    expect_close(parameter.grad(), t.at("grad." + name), kTolerance, "gradient of " + name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Golden,
+                         ::testing::Values("depthwise", "light", "dynamic", "dilated", "attention",
+                                           "light_even_kernel", "light_encoder_attention",
+                                           "light_pre_rms", "light_no_glu_no_softmax",
+                                           "attention_learned", "dynamic_untied_classifier"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace convseq

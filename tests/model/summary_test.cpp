@@ -1,0 +1,44 @@
+#include "model/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "model/presets.h"
+#include "model/seq2seq.h"
+
+namespace convseq {
+
+namespace {
+const SummaryNode& child(const SummaryNode& node, const std::string& name) {
+  for (const SummaryNode& each : node.children) {
+    if (each.name == name) return each;
+  }
+  ADD_FAILURE() << "no " << name;
+  return node;
+}
+}  // namespace
+
+TEST(Summary, FoldsBlocksThatLookAlike) {
+  const Seq2Seq model(find_model_config("paper-dilated-small"));
+  const SummaryNode root = summarise(model.named_parameters().pairs());
+  EXPECT_EQ(root.parameters, model.parameter_count());
+  const SummaryNode& blocks = child(child(root, "encoder"), "blocks");
+  std::vector<std::string> names;
+  int64_t sum = 0;
+  for (const SummaryNode& block : blocks.children) {
+    names.push_back(block.name);
+    sum += block.parameters * block.repeats;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"0", "1", "2-3", "4-5"}));  // kernels 4 7 15 15 31 31
+  EXPECT_EQ(sum, blocks.parameters);
+}
+
+TEST(Summary, PartsAddUpToTheModel) {
+  const Seq2Seq model(
+      find_model_config("paper-light-tiny", {"classes=3", "encoder_attention_layers=[1]"}));
+  int64_t sum = 0;
+  for (const auto& [name, count] : parameters_by_part(model.named_parameters().pairs()))
+    sum += count;
+  EXPECT_EQ(sum, model.parameter_count());
+}
+
+}  // namespace convseq
