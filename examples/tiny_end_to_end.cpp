@@ -81,6 +81,7 @@ void run(const std::string& family, const fs::path& folder) {
 }  // namespace
 
 int main() {
+  torch::set_num_threads(1);  // tensors this small only wait for more
   const fs::path folder = "build/demo";
   fs::create_directories(folder);
   fmt::print("{} random pairs learned by heart in {} steps, then decoded from the saved model\n\n",
