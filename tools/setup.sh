@@ -3,6 +3,7 @@
 # touches no network. Without root it names the missing packages and stops.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # package -> a file or command that shows it is there (also where it came from elsewhere).
 have_command() { command -v "$1" >/dev/null 2>&1; }
@@ -26,8 +27,10 @@ want_header zlib.h zlib1g-dev
 want_header zstd.h libzstd-dev
 python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
 
-# Not needed to build, but they make it several times faster; taken only together with needed ones
-# or with a package manager at hand.
+libtorch=$(tools/find_libtorch.sh)
+
+# Not needed, but a build takes several times longer without: asked for on a first set-up only, so that a
+# machine that has all it needs is left in peace.
 faster=()
 have_command clang++ || faster+=(clang)
 have_command ccache || faster+=(ccache)
@@ -40,24 +43,25 @@ if [ ${#missing[@]} -gt 0 ] && ! may_install; then
   echo "setup: install them, for example: sudo apt-get install ${missing[*]}" >&2
   exit 1
 fi
-if may_install && [ $((${#missing[@]} + ${#faster[@]})) -gt 0 ]; then
-  echo "setup: installing ${missing[*]} ${faster[*]}"
+install() {
+  [ $# -gt 0 ] || return 0
+  echo "setup: installing $*"
+  apt-get update >"$log" 2>&1 &&
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1
+}
+if [ ${#missing[@]} -gt 0 ] || [ -z "$libtorch" ]; then
   log=$(mktemp)
-  install() {
-    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
-  }
-  if [ ${#missing[@]} -gt 0 ]; then
-    install "${missing[@]}" >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
+  install ${missing[@]+"${missing[@]}"} || { tail -n 20 "$log" >&2; exit 1; }
+  if may_install; then
+    install ${faster[@]+"${faster[@]}"} || echo "setup: going on without ${faster[*]}"
   fi
-  if [ ${#faster[@]} -gt 0 ]; then
-    install "${faster[@]}" >"$log" 2>&1 || echo "setup: going on without ${faster[*]}"
-  fi
+  rm -f "$log"
 fi
 
-if [ -z "$(tools/find_libtorch.sh)" ]; then
+if [ -z "$libtorch" ]; then
   echo "setup: installing libtorch 2.11.0 into .deps/torch (about 1 GB)"
   rm -rf .deps/torch.partial
-  python3 -m pip install --quiet --no-deps --target .deps/torch.partial --root-user-action=ignore \
+  python3 -m pip install --quiet --no-deps --target .deps/torch.partial \
     torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
   rm -rf .deps/torch
   mv .deps/torch.partial .deps/torch
@@ -66,5 +70,5 @@ fi
 # The Python side of the checkpoint tests: does the reference package open our files?
 if ! PYTHONPATH=.deps/python python3 -c 'import numpy, safetensors' 2>/dev/null; then
   echo "setup: installing the Python packages safetensors and numpy into .deps/python"
-  python3 -m pip install --quiet --target .deps/python --root-user-action=ignore safetensors numpy
+  python3 -m pip install --quiet --target .deps/python safetensors numpy
 fi
