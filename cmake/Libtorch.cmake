@@ -16,20 +16,29 @@ add_library(libtorch INTERFACE)
 target_compile_options(libtorch INTERFACE
   "SHELL:-idirafter ${CONVSEQ_TORCH}/include"
   "SHELL:-idirafter ${CONVSEQ_TORCH}/include/torch/csrc/api/include")
-target_link_libraries(libtorch INTERFACE ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so)
 # The wheel's libraries find one another by their own RPATH, which the linker does not follow.
 target_link_options(libtorch INTERFACE -Wl,--allow-shlib-undefined -Wl,-rpath,${torch_lib})
 
 set(CONVSEQ_TORCH_CUDA FALSE)
+set(cuda_libraries "")
 if(CONVSEQ_HAS_NVCC AND EXISTS ${torch_lib}/libtorch_cuda.so)
   execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so OUTPUT_VARIABLE needs ERROR_QUIET)
   if(NOT needs MATCHES "not found")
     set(CONVSEQ_TORCH_CUDA TRUE)
-    # Nothing refers to torch_cuda by name: it registers itself when loaded.
-    target_link_libraries(libtorch INTERFACE -Wl,--no-as-needed ${torch_lib}/libtorch_cuda.so
-      ${torch_lib}/libc10_cuda.so -Wl,--as-needed)
+    set(cuda_libraries ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so)
     target_include_directories(libtorch SYSTEM INTERFACE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
     target_compile_definitions(libtorch INTERFACE CONVSEQ_TORCH_CUDA=1)
   endif()
 endif()
 message(STATUS "libtorch with CUDA: ${CONVSEQ_TORCH_CUDA}")
+
+# The shared libstdc++, by name and before all others: a compiler that only finds the static one (or a CUDA
+# library that exports a copy) would leave two in the process, and one frees what the other allocated.
+find_library(CONVSEQ_LIBSTDCXX NAMES libstdc++.so.6)
+if(NOT CONVSEQ_LIBSTDCXX)
+  set(CONVSEQ_LIBSTDCXX stdc++)
+endif()
+
+# Needed whether or not a symbol is asked for: torch_cuda registers itself when loaded.
+target_link_libraries(libtorch INTERFACE -Wl,--push-state,--no-as-needed ${CONVSEQ_LIBSTDCXX}
+  ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so ${cuda_libraries} -Wl,--pop-state)

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
+commit=$(git describe --always --dirty)
 
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=clang++ -DCONVSEQ_FUZZ=ON \
   -DCONVSEQ_CUDA=OFF -DCONVSEQ_SANITIZE=fuzzer-no-link,address,undefined \
@@ -46,5 +47,5 @@ executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
 crashes=$((status != 0))
 printf '{"date": "%s", "commit": "%s", "command": "tools/fuzz.sh %s", "seconds": %s, "executions": %s, "coverage_edges": %s, "crashes": %s}\n' \
-  "$(date -u +%F)" "$(git describe --always --dirty)" "$seconds" "$seconds" "${executions:-0}" "${edges:-0}" "$crashes"
+  "$(date -u +%F)" "$commit" "$seconds" "$seconds" "${executions:-0}" "${edges:-0}" "$crashes"
 exit "$status"

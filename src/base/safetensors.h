@@ -21,8 +21,8 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-// A safetensors file from anyone: whatever the reference reader refuses is refused, by an Error that
-// names the file, the tensor, the value and what is allowed.
+// A safetensors file from anyone: whatever the reference reader refuses is refused, by an Error
+// that names the file, the tensor, the value and what is allowed.
 //
 //   auto file = SafetensorsFile::open("model.safetensors");
 //   const TensorView& weight = file->tensors().at("encoder.embedding.weight");
