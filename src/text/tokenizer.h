@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/sentinels.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace convseq {
+
+// Text to ids and back, by a SentencePiece model with T5's layout of ids. Many threads may use one.
+class Tokenizer {
+ public:
+  // `path`: a SentencePiece model, or a model folder that holds spiece.model.
+  static Tokenizer load(const std::filesystem::path& path);
+
+  void encode(std::string_view text, std::vector<int32_t>& out) const;  // appends, without an EOS
+  std::vector<int32_t> encode(std::string_view text) const;
+  std::string decode(std::span<const int32_t> ids) const;  // a sentinel shows as <extra_id_0>
+
+  std::string piece(int32_t id) const;  // "▁the", "<extra_id_0>"
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+ private:
+  using Model = sentencepiece::SentencePieceProcessor;
+  explicit Tokenizer(std::shared_ptr<const Model> model);
+
+  std::shared_ptr<const Model> model_;
+  Vocabulary vocabulary_;
+};
+
+}  // namespace convseq
