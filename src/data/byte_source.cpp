@@ -34,7 +34,11 @@ class RawFile {
   RawFile& operator=(const RawFile&) = delete;
 
   std::string_view ahead() const { return {buffer_.data() + begin_, end_ - begin_}; }
-  void consume(size_t bytes) { begin_ += bytes; }
+  void consume(size_t bytes) {
+    begin_ += bytes;
+    position_ += static_cast<int64_t>(bytes);
+  }
+  int64_t position() const { return position_; }
 
   // Makes at least `wanted` bytes visible in ahead(), fewer only at the end of the file.
   void look_ahead(size_t wanted) {
@@ -60,6 +64,7 @@ class RawFile {
   int file_ = -1;
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
+  int64_t position_ = 0;
 };
 
 class PlainSource : public ByteSource {
@@ -73,6 +78,8 @@ class PlainSource : public ByteSource {
     file_->consume(count);
     return count;
   }
+
+  int64_t file_position() const override { return file_->position(); }
 
  private:
   std::unique_ptr<RawFile> file_;
@@ -108,6 +115,8 @@ class GzipSource : public ByteSource {
       if (made > 0) return made;
     }
   }
+
+  int64_t file_position() const override { return file_->position(); }
 
  private:
   void start_member() {
@@ -147,6 +156,8 @@ class ZstdSource : public ByteSource {
       }
     }
   }
+
+  int64_t file_position() const override { return file_->position(); }
 
  private:
   std::unique_ptr<RawFile> file_;

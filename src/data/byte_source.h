@@ -19,6 +19,8 @@ class ByteSource {
   // Fills the front of `out` and returns how much; 0 at the end. Throws an Error that tells what is
   // broken, and leaves it to the caller to say where.
   virtual size_t read(std::span<char> out) = 0;
+
+  virtual int64_t file_position() const = 0;  // bytes of the file used so far, packed as they are
 };
 
 }  // namespace convseq

@@ -43,9 +43,17 @@ std::vector<fs::path> expand_corpus(const std::string& corpus) {
   return files;
 }
 
-DocumentReader::DocumentReader(std::vector<fs::path> files, DocumentReaderOptions options)
-    : files_(std::move(files)), options_(std::move(options)) {
+DocumentReader::DocumentReader(std::vector<fs::path> files, DocumentReaderOptions options,
+                               DocumentPlace start)
+    : files_(std::move(files)),
+      options_(std::move(options)),
+      opened_(static_cast<size_t>(start.file)) {
   for (const fs::path& file : files_) form_of(file);
+  if (start.line > 0 && open_next_file()) lines_->skip(start.line);
+}
+
+DocumentPlace DocumentReader::place_after() const {
+  return {.file = static_cast<int64_t>(file_index()), .line = lines_->line_number()};
 }
 
 DocumentReader::Form DocumentReader::form_of(const fs::path& file) {

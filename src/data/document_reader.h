@@ -19,19 +19,28 @@ struct DocumentReaderOptions {
   LineReaderOptions lines;
 };
 
+// A place between two documents: after the first `line` lines of file number `file`.
+struct DocumentPlace {
+  int64_t file = 0;
+  int64_t line = 0;
+  bool operator==(const DocumentPlace&) const = default;
+};
+
 // The documents of several files: C4's JSON lines (.json, .jsonl) or plain text with one document a
 // line (.txt), each also with .gz or .zst; standard input is JSON lines where it begins with "{".
 // Blank lines are no documents; a file without any document is an error as a bad line is.
 class DocumentReader {
  public:
   explicit DocumentReader(std::vector<std::filesystem::path> files,
-                          DocumentReaderOptions options = {});
+                          DocumentReaderOptions options = {}, DocumentPlace start = {});
 
   bool next(std::string& text);  // false at the end of the last file
 
   // Of the last document:
   size_t file_index() const { return opened_ - 1; }
   std::string where() const { return lines_->where(); }  // "file:line"
+  DocumentPlace place_after() const;
+  int64_t file_position() const { return lines_->file_position(); }  // in bytes of the file
 
  private:
   enum class Form { JsonLines, Text, AsItBegins };

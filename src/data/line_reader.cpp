@@ -44,6 +44,11 @@ bool LineReader::next(std::string& line) {
   return false;
 }
 
+void LineReader::skip(int64_t lines) {
+  std::string line;
+  while (lines-- > 0 && read_line(line) != Got::Nothing) ++line_number_;
+}
+
 LineReader::Got LineReader::read_line(std::string& line) {
   line.clear();
   bool too_long = false, any = false, ended = false;

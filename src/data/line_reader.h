@@ -25,7 +25,9 @@ class LineReader {
   explicit LineReader(std::filesystem::path path, LineReaderOptions options = {});
 
   bool next(std::string& line);  // false at the end
+  void skip(int64_t lines);      // passes over them unread: what is wrong in them is not reported
 
+  int64_t file_position() const { return source_->file_position(); }
   int64_t line_number() const { return line_number_; }  // of the last line; the first is 1
   const std::filesystem::path& path() const { return path_; }
   std::string where() const;  // "file:line"

@@ -2,13 +2,16 @@
 
 #include <sentencepiece_processor.h>
 
+#include "base/checksum.h"
 #include "base/json_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 
 Tokenizer::Tokenizer(std::shared_ptr<const Model> model)
-    : model_(std::move(model)), vocabulary_(model_->GetPieceSize()) {}
+    : model_(std::move(model)),
+      vocabulary_(model_->GetPieceSize()),
+      fingerprint_(crc32_of(model_->serialized_model_proto())) {}
 
 Tokenizer Tokenizer::load(const fs::path& path) {
   const fs::path file = fs::is_directory(path) ? path / "spiece.model" : path;

@@ -28,6 +28,7 @@ class Tokenizer {
 
   std::string piece(int32_t id) const;  // "▁the", "<extra_id_0>"
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  uint32_t fingerprint() const { return fingerprint_; }  // of the model: ids of two do not mix
 
  private:
   using Model = sentencepiece::SentencePieceProcessor;
@@ -35,6 +36,7 @@ class Tokenizer {
 
   std::shared_ptr<const Model> model_;
   Vocabulary vocabulary_;
+  uint32_t fingerprint_;
 };
 
 }  // namespace convseq
