@@ -75,6 +75,8 @@ bool LineReader::fill() {
   return end_ > 0;
 }
 
-std::string LineReader::where() const { return fmt::format("{}:{}", path_.string(), line_number_); }
+std::string LineReader::where() const {
+  return fmt::format("{}:{}", path_ == "-" ? "standard input" : path_.string(), line_number_);
+}
 
 }  // namespace convseq
