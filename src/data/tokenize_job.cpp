@@ -99,7 +99,9 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   BadLines bad_lines(options.on_bad_line);
   TokenizedDocuments documents(
       files, tokenizer,
-      {.threads = options.threads, .reader = {.lines = {.bad_lines = &bad_lines}}}, manifest.next);
+      {.threads = options.threads,
+       .reader = {.field = options.field, .lines = {.bad_lines = &bad_lines}}},
+      manifest.next);
   TokenizeProgress progress(manifest.corpus, options.progress);
 
   std::optional<TokenizedChunk> chunk = documents.next();
