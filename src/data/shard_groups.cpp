@@ -22,6 +22,7 @@ void ShardGroups::order_blocks(int64_t epoch) {
 int64_t ShardGroups::open(const GroupPlace& place) {
   if (place.epoch != place_.epoch) order_blocks(place.epoch);
   place_ = place;
+  corpus_.drop_pages();
   segments_.clear();
   const int64_t all = segmenter_.count(corpus_.tokens());
   const int64_t first = place.group * options_.group_blocks;

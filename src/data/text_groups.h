@@ -8,7 +8,7 @@ namespace convseq {
 
 struct TextGroupsOptions {
   int64_t segment_length = 568;
-  int64_t group_bytes = 16 << 20;  // of text; about 4 million tokens
+  int64_t group_bytes = 4 << 20;  // of text; about a million tokens
   size_t threads = 1;
   uint64_t seed = 0;
   BadLines* bad_lines = nullptr;  // null: a bad line stops

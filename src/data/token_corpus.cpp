@@ -31,4 +31,8 @@ void TokenCorpus::read(int64_t begin, std::span<int32_t> out) {
   }
 }
 
+void TokenCorpus::drop_pages() const {
+  for (const TokenShard& shard : shards_) shard.drop_pages();
+}
+
 }  // namespace convseq

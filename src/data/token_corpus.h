@@ -17,6 +17,7 @@ class TokenCorpus {
   const ShardManifest& manifest() const { return manifest_; }
 
   void read(int64_t begin, std::span<int32_t> out);  // out.size() ids from `begin` on
+  void drop_pages() const;  // keeps the process small, whatever it has read
 
  private:
   ShardManifest manifest_;

@@ -15,12 +15,12 @@ namespace convseq {
 //   head            48 bytes, closed by their own CRC-32
 //   ids             `tokens` of 16 or 32 bits, as the vocabulary needs; padded to 8 bytes
 //   document ends   `documents` of 64 bits: the position after each document's last token
-//   checksums       a CRC-32 for each 2^20 bytes of ids (the last for the rest), then one for the
+//   checksums       a CRC-32 for each 2^16 bytes of ids (the last for the rest), then one for the
 //                   document ends; they have a CRC-32 of their own in the head
 struct TokenShardHead {
   static constexpr uint64_t kMagic = 0x4b4f'5451'4553'5643;  // "CVSEQTOK"
   static constexpr uint32_t kVersion = 1;
-  static constexpr uint64_t kBlockBytes = 1 << 20;
+  static constexpr uint64_t kBlockBytes = 1 << 16;
 
   uint64_t magic = kMagic;
   uint32_t version = kVersion;
@@ -55,6 +55,7 @@ class TokenShard {
   void read(int64_t begin, std::span<int32_t> out);  // out.size() tokens from `begin` on
   std::span<const uint64_t> document_ends();
   void verify();  // everything, now
+  void drop_pages() const { file_.drop_pages(); }
 
  private:
   void verify_block(size_t block);
