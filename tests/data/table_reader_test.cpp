@@ -30,7 +30,7 @@ Table table_of(const std::filesystem::path& file, TableReaderOptions options = {
   return table;
 }
 
-std::string quoted(const std::string& field) {
+std::string in_quotes(const std::string& field) {
   std::string text = "\"";
   for (const char c : field) text += c == '"' ? "\"\"" : std::string(1, c);
   return text + "\"";
@@ -81,34 +81,24 @@ TEST(TableReader, TurnsJsonValuesIntoText) {
 TEST(Csv, GivesBackEveryFieldThatWasQuoted) {
   TempFolder folder;
   Random random(1);
-  const std::string alphabet = "ab,\"\n \té";
+  const std::string alphabet = "ab,\"\n \t";
   for (int round = 0; round < 300; ++round) {
-    Table fields(1 + random.below(4), std::vector<std::string>(1 + random.below(3)));
-    std::string csv;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      fields[i].resize(fields[0].size());
-      for (size_t j = 0; j < fields[i].size(); ++j) {
-        std::string& field = fields[i][j];
-        const std::string value = i == 0 ? fmt::format("c{}", j) : "";
-        for (uint64_t n = random.below(8); n > 0; --n) {
-          const char c = alphabet[random.below(alphabet.size() - 2)];
-          field += c;
-        }
-        field = value + field;
-        csv += (j > 0 ? "," : "") + quoted(field);
-      }
+    const size_t columns = 1 + random.below(3), rows = 1 + random.below(4);
+    std::string csv = "c0";
+    for (size_t column = 1; column < columns; ++column) csv += fmt::format(",c{}", column);
+    Table expected(rows);
+    for (auto& row : expected) {
       csv += '\n';
-    }
-    Table expected;
-    for (size_t i = 1; i < fields.size(); ++i) {
-      expected.emplace_back();
-      for (size_t j = 0; j < fields[i].size(); ++j) {
-        expected.back().push_back(fields[0][j] + "=" + fields[i][j]);
+      for (size_t column = 0; column < columns; ++column) {
+        std::string field;
+        for (uint64_t n = random.below(8); n > 0; --n) {
+          field += alphabet[random.below(alphabet.size())];
+        }
+        csv += (column > 0 ? "," : "") + in_quotes(field);
+        row.push_back(fmt::format("c{}={}", column, field));
       }
     }
-    BadLines skipped(OnBadLine::Skip);  // a table of names alone holds no row
-    EXPECT_EQ(table_of(folder.file("a.csv", csv), {.lines = {.bad_lines = &skipped}}), expected)
-        << csv;
+    EXPECT_EQ(table_of(folder.file("a.csv", csv)), expected) << csv;
   }
 }
 
