@@ -6,6 +6,7 @@
 // it; errors are thrown and reported in one place, main().
 namespace convseq::cli {
 
+void add_task(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_version(CLI::App& program);
