@@ -6,6 +6,7 @@
 // it; errors are thrown and reported in one place, main().
 namespace convseq::cli {
 
+void add_synth(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_version(CLI::App& program);
 

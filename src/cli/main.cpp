@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
                    "convseq");
   program.require_subcommand(1);
   program.fallthrough(false);
+  convseq::cli::add_synth(program);
   convseq::cli::add_tokenizer(program);
   convseq::cli::add_version(program);
   try {
