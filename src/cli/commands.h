@@ -7,6 +7,7 @@
 namespace convseq::cli {
 
 void add_synth(CLI::App& program);
+void add_task(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_version(CLI::App& program);
 

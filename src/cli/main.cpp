@@ -19,6 +19,7 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.fallthrough(false);
   convseq::cli::add_synth(program);
+  convseq::cli::add_task(program);
   convseq::cli::add_tokenizer(program);
   convseq::cli::add_version(program);
   try {

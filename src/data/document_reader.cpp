@@ -9,8 +9,6 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
-
 std::vector<fs::path> files_in_folder(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {

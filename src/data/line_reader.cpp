@@ -11,6 +11,8 @@ constexpr size_t kBufferBytes = 256 << 10;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
+
 LineReader::LineReader(std::filesystem::path path, LineReaderOptions options)
     : path_(std::move(path)),
       max_line_bytes_(options.max_line_bytes),
@@ -70,8 +72,9 @@ bool LineReader::fill() {
   return end_ > 0;
 }
 
-std::string LineReader::where() const {
-  return fmt::format("{}:{}", path_ == "-" ? "standard input" : path_.string(), line_number_);
+std::string LineReader::where(int64_t line) const {
+  return fmt::format("{}:{}", path_ == "-" ? "standard input" : path_.string(),
+                     std::max<int64_t>(line, 1));
 }
 
 }  // namespace convseq

@@ -17,6 +17,8 @@ struct LineReaderOptions {
   BadLines* bad_lines = nullptr;  // null: a bad line stops
 };
 
+bool is_blank(std::string_view line);  // nothing but spaces and tabs
+
 // The lines of a file, plain or compressed, or of standard input for "-"; "\n" or "\r\n" ends one,
 // a byte order mark is dropped. A line that is too long, or is not UTF-8, is bad; so is the place
 // where a compressed stream breaks, and nothing is read past it.
@@ -28,12 +30,13 @@ class LineReader {
 
   int64_t line_number() const { return line_number_; }  // of the last line; the first is 1
   const std::filesystem::path& path() const { return path_; }
-  std::string where() const;  // "file:line"
+  std::string where() const { return where(line_number_); }  // "file:line"
+  std::string where(int64_t line) const;
 
-  // Reports the last line as bad.
-  void report(std::string_view problem) {
+  void report(std::string_view problem) {  // that the last line is bad
     bad_lines_.report(fmt::format("{}: {}", where(), problem));
   }
+  BadLines& bad_lines() { return bad_lines_; }
 
  private:
   enum class Got { Line, LongLine, Nothing };

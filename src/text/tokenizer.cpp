@@ -36,6 +36,15 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
+std::vector<Token> Tokenizer::tokens(std::string_view text) const {
+  std::vector<Token> tokens;
+  const sentencepiece::ImmutableSentencePieceText encoded = model_->EncodeAsImmutableProto(text);
+  for (const auto& piece : encoded.pieces()) {
+    tokens.push_back({static_cast<int32_t>(piece.id()), piece.begin(), piece.end()});
+  }
+  return tokens;
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   std::string text;
   const auto append = [&](std::string_view part) {

@@ -16,6 +16,11 @@ class SentencePieceProcessor;
 
 namespace convseq {
 
+struct Token {
+  int32_t id;
+  size_t begin, end;  // the bytes of the text that it stands for
+};
+
 // Text to ids and back, by a SentencePiece model with T5's layout of ids. Many threads may use one.
 class Tokenizer {
  public:
@@ -24,6 +29,7 @@ class Tokenizer {
 
   void encode(std::string_view text, std::vector<int32_t>& out) const;  // appends, without an EOS
   std::vector<int32_t> encode(std::string_view text) const;
+  std::vector<Token> tokens(std::string_view text) const;  // the same ids, and where they stand
   std::string decode(std::span<const int32_t> ids) const;  // a sentinel shows as <extra_id_0>
 
   std::string piece(int32_t id) const;  // "▁the", "<extra_id_0>"

@@ -40,9 +40,11 @@ Compositional::Compositional(const CompositionalOptions& options) : options_(opt
 
 TaskDescription Compositional::describe() const {
   return {.name = "compositional",
+          .meaning = "A sentence to its logical form",
           .source = "{text}",
           .target_field = "form",
-          .metrics = {"exact_match"},
+          .metrics = {Metric::ExactMatch},
+          .has_categories = true,
           .splits = {Split::Train, Split::Validation, Split::Test, Split::Generalisation}};
 }
 
@@ -70,7 +72,7 @@ std::vector<Example> Compositional::draw_group(Split split, int64_t number, Rand
   const Topic& topic = pick(kTopics, random);
   std::vector<Novelty> wanted;
   ClauseOptions draw{.depth = options_.depth, .most_places = options_.places};
-  std::string category;
+  std::string category = "known structure";
   if (split == Split::Generalisation) {
     const auto& [novelty, name] =
         kEnumNames<Novelty>[static_cast<size_t>(number) % kEnumNames<Novelty>.size()];

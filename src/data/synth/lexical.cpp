@@ -36,9 +36,12 @@ Lexical::Lexical(const LexicalOptions& options)
 
 TaskDescription Lexical::describe() const {
   return {.name = "lexical",
+          .meaning = "Is the one word that judges kind or rude?",
           .source = "{text}",
           .labels = {kLabels.begin(), kLabels.end()},
-          .metrics = {"accuracy", "f1"}};
+          .positive_label = "rude",
+          .metrics = {Metric::Accuracy, Metric::F1},
+          .has_categories = true};
 }
 
 std::vector<Example> Lexical::draw_group(Split split, int64_t number, Random& random) const {

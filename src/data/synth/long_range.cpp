@@ -30,6 +30,7 @@ LongRange::LongRange(const LongRangeOptions& options) : options_(options) {
 
 TaskDescription LongRange::describe() const {
   return {.name = fmt::format("long_range_{}", options_.distance),
+          .meaning = "Are the first and the last judgement both kind, or both rude?",
           .source = "{text}",
           .labels = {"same", "different"}};
 }

@@ -32,6 +32,7 @@ Pair::Pair(const PairOptions& options) : options_(options) {
 
 TaskDescription Pair::describe() const {
   return {.name = fmt::format("pair_{}", options_.comparisons),
+          .meaning = "Does the hypothesis repeat every fact of the premise?",
           .source = "{premise} claim: {hypothesis}",
           .labels = {"yes", "no"},
           .distinct_fields = {"premise", "hypothesis"}};

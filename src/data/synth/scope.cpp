@@ -42,8 +42,10 @@ Scope::Scope(const ScopeOptions& options)
 
 TaskDescription Scope::describe() const {
   return {.name = fmt::format("scope_{}", options_.window),
+          .meaning = "What is said of the place, with negation and intensifier where they belong?",
           .source = "{text}",
-          .labels = {"good", "great", "bad", "dreadful"}};
+          .labels = {"good", "great", "bad", "dreadful"},
+          .has_categories = true};
 }
 
 std::vector<Example> Scope::draw_group(Split split, int64_t number, Random& random) const {

@@ -18,9 +18,10 @@ SpanAnswer::SpanAnswer(const SpanAnswerOptions& options) : options_(options) {
 
 TaskDescription SpanAnswer::describe() const {
   return {.name = fmt::format("span_{}", options_.facts),
+          .meaning = "Where is the thing hidden, in the words of the context?",
           .source = "{context} question: {question}",
           .target_field = "answer",
-          .metrics = {"squad_em", "squad_f1"},
+          .metrics = {Metric::SquadExactMatch, Metric::SquadF1},
           .distinct_fields = {"context"}};
 }
 

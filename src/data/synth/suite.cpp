@@ -16,24 +16,48 @@ namespace convseq::synth {
 namespace fs = std::filesystem;
 namespace {
 
-Json to_json(const Example& example, const std::string& target_field) {
+Json to_json(const Example& example, const TaskDescription& description) {
   Json json;
   for (const Input& input : example.inputs) json[input.field] = input.text;
-  json[target_field] = example.target;
-  if (!example.category.empty()) json["category"] = example.category;
+  json[description.target_field] = example.target;
+  if (description.has_categories) json["category"] = example.category;
   return json;
 }
 
 std::string file_of(Split split) { return fmt::format("{}.jsonl", name_of(split)); }
 
-Json task_json(const TaskDescription& description) {
-  Json json = {{"name", description.name}};
-  for (Split split : description.splits)
+// In characters: no tokenizer makes more pieces of them, so nothing that decides is ever cut.
+struct Longest {
+  size_t source = 0, target = 0;
+};
+Longest longest_of(const TaskData& data) {
+  Longest longest;
+  for (const auto& [split, examples] : data.splits) {
+    for (const Example& example : examples) {
+      size_t source = data.description.source.size();
+      for (const Input& input : example.inputs) source += input.text.size();
+      longest.source = std::max(longest.source, source);
+      longest.target = std::max(longest.target, example.target.size());
+    }
+  }
+  return longest;
+}
+
+Json task_json(const TaskData& data) {
+  const TaskDescription& description = data.description;
+  const Longest longest = longest_of(data);
+  Json json = {{"name", description.name}, {"description", description.meaning}};
+  for (Split split : description.splits) {
     json["files"][std::string(name_of(split))] = file_of(split);
+  }
   json["source"] = description.source;
   json["target"] = "{" + description.target_field + "}";
+  if (description.has_categories) json["category"] = "category";
   if (!description.labels.empty()) json["labels"] = description.labels;
-  json["metrics"] = description.metrics;
+  if (!description.positive_label.empty()) json["positive_label"] = description.positive_label;
+  for (Metric metric : description.metrics) json["metrics"].push_back(name_of(metric));
+  json["max_source_tokens"] = longest.source + 2;  // the EOS, and the mark of a word's beginning
+  json["max_target_tokens"] = longest.target + 2;
   return json;
 }
 
@@ -41,12 +65,10 @@ void write_task(const fs::path& folder, const TaskData& data) {
   fs::create_directory(folder);
   for (const auto& [split, examples] : data.splits) {
     LineWriter lines(folder / file_of(split));
-    for (const Example& example : examples) {
-      lines.write(to_json(example, data.description.target_field).dump());
-    }
+    for (const Example& example : examples) lines.write(to_json(example, data.description).dump());
     lines.commit();
   }
-  write_json_file(folder / "task.json", task_json(data.description));
+  write_json_file(folder / "task.json", task_json(data));
 }
 
 }  // namespace

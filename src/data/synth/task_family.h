@@ -6,6 +6,7 @@
 
 #include "base/enum_names.h"
 #include "base/random.h"
+#include "data/task.h"
 
 namespace convseq::synth {
 
@@ -22,15 +23,18 @@ using Inputs = std::vector<Input>;
 struct Example {
   Inputs inputs;
   std::string target;
-  std::string category = "";  // which part of the split it belongs to, where results differ by part
+  std::string category = "";  // what it tries, where a task tries several things
 };
 
 struct TaskDescription {
-  std::string name;    // the family and its difficulty: "pair_2"
-  std::string source;  // template over the inputs: "{premise} claim: {hypothesis}"
+  std::string name;     // the family and its difficulty: "pair_2"
+  std::string meaning;  // in a sentence
+  std::string source;   // template over the inputs: "{premise} claim: {hypothesis}"
   std::string target_field = "label";
   std::vector<std::string> labels = {};  // none: the target is free text
-  std::vector<std::string> metrics = {"accuracy"};
+  std::string positive_label = "";       // where F1 is a metric
+  std::vector<Metric> metrics = {Metric::Accuracy};
+  bool has_categories = false;
   std::vector<Split> splits = {Split::Train, Split::Validation, Split::Test};
   // Inputs whose text may stand in one group of examples only, and so on one side of the splits.
   std::vector<std::string> distinct_fields = {"text"};
