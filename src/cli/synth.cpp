@@ -25,10 +25,12 @@ struct TaskFlags {
 void write_corpus(CorpusFlags flags) {
   synth::CorpusReport report;
   {
-    Progress progress({.label = "synth corpus",
-                       .total = flags.corpus.documents + flags.corpus.validation_documents,
-                       .unit = "docs"});
-    flags.corpus.on_progress = [&](int64_t written) { progress.update(written); };
+    std::optional<Progress> progress;  // drawn once there is something to show
+    flags.corpus.on_progress = [&](int64_t written) {
+      const int64_t total = flags.corpus.documents + flags.corpus.validation_documents;
+      if (!progress) progress.emplace(ProgressOptions{"synth corpus", total, "docs"});
+      progress->update(written);
+    };
     report = synth::write_corpus(flags.out, flags.corpus);
   }
   if (flags.json) {

@@ -15,10 +15,11 @@ struct Baseline {
   Split split = Split::Test;
   std::string category;  // empty: the whole split
   int64_t examples = 0;
-  double majority = 0;                      // always the most frequent training target
-  double bag_of_words = 0;                  // naive Bayes over the words of all inputs
-  std::map<std::string, double> one_input;  // the same over one input alone, where there are more
-  double oracle = 0;                        // the family's solver: 1 by construction
+  double majority = 0;      // always the most frequent training target
+  double bag_of_words = 0;  // naive Bayes over the words of all inputs
+  std::map<std::string, double> one_input =
+      {};             // the same over one input alone, where there are more
+  double oracle = 0;  // the family's solver: 1 by construction
 
   Json to_json() const;
 };

@@ -41,7 +41,9 @@ std::string plain_prose(const Topic& topic, int64_t words, Random& random) {
   while (words > 0) {
     const int64_t next =
         words > kLongestSentence ? 5 + static_cast<int64_t>(random.below(5)) : words;
-    prose += (prose.empty() ? "" : " ") + plain_sentence(topic, next, random) + ".";
+    if (!prose.empty()) prose += ' ';
+    prose += plain_sentence(topic, next, random);
+    prose += '.';
     words -= next;
   }
   return prose;

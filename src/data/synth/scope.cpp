@@ -36,7 +36,7 @@ std::string clause(const Judged& judged, std::string_view negation, std::string_
 
 Scope::Scope(const ScopeOptions& options)
     : options_(options), words_(options.seed, options.shown_share) {
-  require(options.window >= 0, "--window is {}; allowed: 0 or more", options.window);
+  require(options.window >= 0, "--windows has {}; allowed: 0 or more", options.window);
   require(options.sentences >= 0, "--sentences is {}; allowed: 0 or more", options.sentences);
 }
 

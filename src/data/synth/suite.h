@@ -18,7 +18,7 @@ struct SuiteOptions {
   uint64_t seed = 1;
   std::vector<Family> families = {Family::Lexical,       Family::Scope, Family::LongRange,
                                   Family::Compositional, Family::Pair,  Family::Span};
-  SplitSizes sizes;
+  SplitSizes sizes = {};
   double shown_share = 0.5;                       // lexical, scope: polar words shown in training
   int64_t sentences = 1;                          // lexical, scope, span: plain ones around
   std::vector<int64_t> windows = {0, 2};          // scope: words between a negation and its word

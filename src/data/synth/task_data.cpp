@@ -80,11 +80,12 @@ class TaskDrawer {
 }  // namespace
 
 TaskData draw_task(const TaskFamily& family, const SplitSizes& sizes, uint64_t seed) {
+  require(sizes.train >= 1, "--train is {}; allowed: 1 or more", sizes.train);
+  require(sizes.validation >= 1, "--validation is {}; allowed: 1 or more", sizes.validation);
+  require(sizes.test >= 1, "--test is {}; allowed: 1 or more", sizes.test);
   TaskData data{.description = family.describe(), .splits = {}};
   TaskDrawer drawer(family, seed);
   for (Split split : data.description.splits) {
-    require(size_of(split, sizes) >= 1, "{}: {} examples asked for; at least 1", name_of(split),
-            size_of(split, sizes));
     data.splits[split] = drawer.draw(split, size_of(split, sizes));
   }
   check_no_leaks(data);
