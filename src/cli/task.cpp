@@ -67,6 +67,7 @@ void show_task(const ShowTaskFlags& flags) {
       .tokenizer = tokenizer ? &*tokenizer : nullptr,
       .examples = flags.examples};
 
+  if (!flags.split.empty()) task.files_of(flags.split);  // refuses a split that is not there
   if (!flags.json) fmt::print("{}  {}\n", task.name, task.description);
   Json splits = Json::array();
   for (const auto& [split, files] : task.files) {

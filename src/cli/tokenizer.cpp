@@ -54,7 +54,8 @@ void train(TrainFlags flags) {
                       fmt::format("file {} of {}", reader.file_index() + 1, files.size()));
     }
   }
-  log::info("training on {} of {} lines", sample.sentences().size(), sample.seen());
+  log::info("training on {} of {} lines; this takes minutes where they are many (--verbose)",
+            sample.sentences().size(), sample.seen());
   write_tokenizer_folder(flags.out, train_tokenizer(sample.sentences(), flags.trainer));
 
   const Vocabulary vocabulary = Tokenizer::load(flags.out).vocabulary();
