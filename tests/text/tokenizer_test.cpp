@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include <gtest/gtest.h>
+#include <sentencepiece_trainer.h>
 
 #include "base/json_file.h"
 #include "base/random.h"
@@ -135,6 +136,18 @@ TEST(Tokenizer, RefusesWhatIsNoModelOrHasOtherIds) {
             bad.string() + ": not a SentencePiece model");
   EXPECT_EQ(message_of<Error>([&] { Tokenizer::load(folder.path()); }),
             (folder / "spiece.model").string() + ": cannot open: No such file or directory");
+
+  const auto other = folder / "other.model";
+  ASSERT_TRUE(sentencepiece::SentencePieceTrainer::Train(
+                  {{"input", folder.file("text", "a small text\n").string()},
+                   {"model_prefix", (folder / "other").string()},
+                   {"vocab_size", "12"},
+                   {"hard_vocab_limit", "false"},
+                   {"minloglevel", "3"}})
+                  .ok());
+  EXPECT_EQ(message_of<Error>([&] { Tokenizer::load(other); }),
+            other.string() +
+                ": its ids are pad -1, eos 2, unknown 0; T5's layout has pad 0, eos 1, unknown 2");
 }
 
 TEST(TokenizerTrainer, SaysWhyItCannot) {
