@@ -1,5 +1,6 @@
 #include "train/adafactor.h"
 
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "train/optimizer.h"
 
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include "base/error.h"

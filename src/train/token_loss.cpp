@@ -1,6 +1,7 @@
 #include "train/token_loss.h"
 
 #include <ATen/OpMathType.h>
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include "base/error.h"

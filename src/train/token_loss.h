@@ -10,7 +10,7 @@ struct TokenLossOptions {
   double output_scale = 1;      // logits = output_scale · hidden Wᵀ (Seq2Seq::output_scale)
   double label_smoothing = 0;   // this share of each target spread evenly over the vocabulary
   double z_loss = 0;            // times log(Z)², keeps the softmax's normaliser near 1
-  int64_t chunk_tokens = 1024;  // [chunk, V] logits are all that is held at a time
+  int64_t chunk_tokens = 1024;  // of the logits, only these many rows are held at a time
 };
 
 // Sums over the real targets, for the caller to add up over micro-batches and processes and to

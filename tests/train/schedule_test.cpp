@@ -87,7 +87,7 @@ TEST_P(ScheduleTable, NoStepOfTheRunIsWastedOnARateOfZero) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, ScheduleTable, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 TEST(Schedule, RefusesImpossibleSettingsByName) {
   const std::vector<std::pair<ScheduleOptions, std::string>> refused = {
