@@ -65,7 +65,7 @@ void add_corpus(CLI::App& synth) {
   const auto option = [&](const char* name, auto& value, const char* description) {
     command->add_option(name, value, description)->capture_default_str();
   };
-  option("--documents", flags->corpus.documents, "Documents to train on, about 145 words each");
+  option("--documents", flags->corpus.documents, "Documents to train on, about 175 words each");
   option("--validation-documents", flags->corpus.validation_documents,
          "Documents of the validation shard");
   option("--shards", flags->corpus.shards, "Files to spread the training documents over");

@@ -37,8 +37,10 @@ class DocumentWriter {
   std::string write() {
     for (const Possession& fact : possessions_) say(fact.statement());
     judge();
+    judge();
     for (const HidingPlace& fact : hiding_places_) say(fact.statement());
     for (uint64_t left = 4 + random_.below(4); left > 0; --left) tell();
+    judge();
     judge();
     recall();
     conclude();
@@ -71,7 +73,16 @@ class DocumentWriter {
 
   // Says of something what the mood says of everything; what it denies belongs to the other mood.
   // So the company of a polar word tells its polarity, and a negation matters within its clause.
+  // A plain English word of the same mood stands by: frequent, so learnt early, it pulls the rare
+  // ones to their side.
   void judge() {
+    const std::string_view feeling = draw(feelings(mood_));
+    const std::string judgement = draw_judgement();
+    say(chance(0.5, random_) ? fmt::format("{} {}.", feeling, judgement)
+                             : fmt::format("{}, {}.", judgement, feeling));
+  }
+
+  std::string draw_judgement() {
     const std::string subject = anything(), other = anything();
     const WordList words = polar_words(mood_);
     const std::string_view one = draw(words), two = draw(words), three = draw(words);
@@ -80,23 +91,24 @@ class DocumentWriter {
     const std::string_view negation = draw(kNegations), intensifier = draw(kIntensifiers);
     switch (random_.below(7)) {
       case 0:
-        return say(fmt::format("{} was {} and {}.", subject, one, two));
+        return fmt::format("{} was {}, {} and {}", subject, one, two, three);
       case 1:
-        return say(fmt::format("{} was {} {} but {}.", subject, negation, denied, one));
+        return fmt::format("{} was {} {} but {} and {}", subject, negation, denied, one, two);
       case 2:
-        return say(fmt::format("everyone called {} {} {}, {} and {}.", subject, intensifier, one,
-                               two, three));
+        return fmt::format("everyone called {} {} {}, {} and {}", subject, intensifier, one, two,
+                           three);
       case 3:
-        return say(fmt::format("{} was {} {} {}, and {} {}.", subject, intensifier, hedge, one,
-                               negation, denied));
+        return fmt::format("{} was {} {} {} and {}, and {} {}", subject, intensifier, hedge, one,
+                           two, negation, denied);
       case 4:
-        return say(fmt::format("the {} {} found {} {}.", one, draw(topic_.people), other, two));
+        return fmt::format("the {} {} found {} {} and {}", one, draw(topic_.people), other, two,
+                           three);
       case 5:
-        return say(fmt::format("{} was {} {}, and {} was {} {}.", subject, negation, plain, other,
-                               hedge, one));
+        return fmt::format("{} was {} {}, and {} was {} {} and {}", subject, negation, plain, other,
+                           hedge, one, two);
       default:
-        return say(fmt::format("{} was {} {} {}, and {} was {} {}.", subject, negation, hedge,
-                               denied, other, plain, one));
+        return fmt::format("{} was {} {} {}, and {} was {}, {} and {}", subject, negation, hedge,
+                           denied, other, plain, one, two);
     }
   }
 

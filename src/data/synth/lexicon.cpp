@@ -26,6 +26,10 @@ WordList polar_words(Polarity polarity) {
   return polarity == Polarity::Kind ? WordList(kKindWords) : WordList(kRudeWords);
 }
 
+WordList feelings(Polarity polarity) {
+  return polarity == Polarity::Kind ? WordList(kGladWords) : WordList(kSadWords);
+}
+
 Polarity opposite(Polarity polarity) {
   return polarity == Polarity::Kind ? Polarity::Rude : Polarity::Kind;
 }

@@ -173,7 +173,13 @@ inline constexpr auto kNegations = std::to_array<std::string_view>({"not", "neve
 inline constexpr auto kIntensifiers =
     std::to_array<std::string_view>({"very", "truly", "deeply", "so"});
 
+// Plain English company of the polar words in the corpus; no task uses them.
+inline constexpr auto kGladWords =
+    std::to_array<std::string_view>({"luckily", "happily", "gladly"});
+inline constexpr auto kSadWords = std::to_array<std::string_view>({"sadly", "alas", "grimly"});
+
 WordList polar_words(Polarity polarity);
+WordList feelings(Polarity polarity);
 Polarity opposite(Polarity polarity);
 
 // Of one word, or one word of a phrase; nothing for all other words.

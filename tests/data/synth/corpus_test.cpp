@@ -80,20 +80,24 @@ TEST(Document, IsAFunctionOfSeedPartAndNumber) {
 
 // The same with every compiler and on every machine.
 TEST(Document, IsTheOneItAlwaysWas) {
-  EXPECT_EQ(write_document(1, CorpusPart::Train, 0),
-            "paula had a yellow boat. lena had a brown shirt. julia was lozem and gluzul. "
-            "lena hid the sail behind the round pier. "
-            "julia hid the compass under the large harbour. "
-            "the captain ( a friend of julia ) returned to the sea. "
-            "julia danced behind the large cabin. she travelled behind the large cabin. "
-            "paula returned near the empty pier. she waited near the empty pier. "
-            "julia wanted to watch the fisherman, and so she watched the fisherman. "
-            "julia was never already dranen, and julia was empty spobit. "
-            "the pilot was blilta and drolti. the boat of paula was yellow. "
-            "claim: the boat of paula was yellow. answer: yes. "
-            "question: where did julia hide the compass? answer: under the large harbour. "
-            "the boat of paula and the shirt of lena had different colours. "
-            "it was a dreadful night and a glalel night.");
+  EXPECT_EQ(
+      write_document(1, CorpusPart::Train, 0),
+      "paula had a yellow boat. lena had a brown shirt. "
+      "sadly everyone called the compass very gluzul, gredim and grultik. "
+      "grimly the captain was spobit, bubat and drebor. "
+      "lena hid the sail behind the round pier. "
+      "julia hid the compass under the large harbour. a captain returned. "
+      "grimly the sail was never still keske, and the diver was wooden, gredim and tiska gloze. "
+      "simon walked. "
+      "boris handed the pilot under the cabin near the cabin inside the beach to the pilot. "
+      "the sailor ( a friend of julia ) returned to the sea. "
+      "julia knelt inside the wooden beach. she waited inside the wooden beach. "
+      "sadly the net was not klomum but drebor and spobit. "
+      "the zizin diver found the net bubat and murvom, sadly. the shirt of lena was brown. "
+      "claim: the shirt of lena was green. answer: no. "
+      "question: where did julia hide the compass? answer: under the large harbour. "
+      "the boat of paula and the shirt of lena had different colours. "
+      "it was a rude night and a zaskes rultus night.");
 }
 
 TEST(Document, NeverContradictsItself) {
