@@ -1,0 +1,12 @@
+#pragma once
+
+#include "eval/token_nll.h"
+#include "infer/padded_ids.h"
+#include "model/seq2seq.h"
+
+namespace convseq {
+
+// Teacher forcing without training: each row's loss over its real targets (EOS included).
+std::vector<TokenNll> target_nlls(Seq2Seq& model, const PaddedIds& source, const PaddedIds& target);
+
+}  // namespace convseq
