@@ -17,7 +17,7 @@ std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<Token
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});
 
-// The loss of each target, which ends with its EOS too.
+// The likelihood of each target, which ends with its EOS too.
 std::vector<TokenNll> answer_nlls(Seq2Seq& model, const std::vector<TokenIds>& sources,
                                   const std::vector<TokenIds>& targets,
                                   const LengthBatchOptions& batches = {});

@@ -6,7 +6,8 @@
 
 namespace convseq {
 
-// Teacher forcing without training: each row's loss over its real targets (EOS included).
+// Teacher forcing without training: the likelihood of each row over its real targets (EOS
+// included).
 std::vector<TokenNll> target_nlls(Seq2Seq& model, const PaddedIds& source, const PaddedIds& target);
 
 }  // namespace convseq

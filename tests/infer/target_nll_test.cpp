@@ -46,8 +46,8 @@ TEST(TargetNll, FindsEveryTokenRightThatGreedyDecodingSaid) {
       targets.push_back(said.tokens);
       if (said.ended) targets.back().push_back(1);
     }
-    for (const auto& loss : target_nlls(*model, pad(sources, {}), pad(targets, {}))) {
-      EXPECT_EQ(loss.right, loss.tokens) << each.name;
+    for (const auto& said : target_nlls(*model, pad(sources, {}), pad(targets, {}))) {
+      EXPECT_EQ(said.right, said.tokens) << each.name;
     }
     targets[0][0] = (targets[0][0] + 1) % 19;
     EXPECT_LT(target_nlls(*model, pad(sources, {}), pad(targets, {}))[0].right,
