@@ -10,8 +10,8 @@ namespace convseq {
 std::u32string characters_of(std::string_view utf8);
 std::string utf8_of(std::u32string_view characters);
 
-// As Python sees them in Latin, Greek and Cyrillic; characters of other scripts are words and have
-// no case.
+// As Python sees them in today's Latin, Greek and Cyrillic; letters of other scripts are words and
+// keep their case.
 char32_t lower_case(char32_t c);
 bool is_space(char32_t c);
 bool is_word(char32_t c);  // letters, digits, underscore: \w of a regular expression

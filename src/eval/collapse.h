@@ -12,7 +12,7 @@ namespace convseq {
 // A model that gives one answer whatever it is asked has not learnt the task, though its accuracy
 // may look like that of one that has: no run of this kind is averaged in silently.
 struct Collapse {
-  std::string answer;
+  std::string answer = {};
   int64_t examples = 0;
   int64_t labels = 0;  // different right answers among them
 

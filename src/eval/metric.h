@@ -12,8 +12,8 @@ namespace convseq {
 
 // What a task says of its answers.
 struct LabelSet {
-  std::vector<std::string> all;  // none: answers are free text
-  std::string positive;          // the class of Metric::F1
+  std::vector<std::string> all = {};  // none: answers are free text
+  std::string positive = {};          // the class of Metric::F1
 };
 
 // The metric as a function of a sample of the outcomes, which may go away afterwards: what needs

@@ -7,9 +7,9 @@ namespace convseq {
 
 // What a model answered to one example, and what would have been right.
 struct Outcome {
-  std::string prediction;
-  std::vector<std::string> references;  // every acceptable answer, at least one
-  std::string category;                 // by which scores are also given apart; may be empty
+  std::string prediction = {};
+  std::vector<std::string> references = {};  // every acceptable answer, at least one
+  std::string category = {};                 // by which scores are also given apart; may be empty
 };
 
 // Two texts are the same answer when they differ in white space alone, since that is what a

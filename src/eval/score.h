@@ -10,14 +10,14 @@ namespace convseq {
 struct Score {
   Metric metric = Metric::Accuracy;
   double value = 0;
-  std::optional<Interval> interval;  // none where no resamples were asked for
-  int64_t count = 0;                 // of examples
+  std::optional<Interval> interval = {};  // none where no resamples were asked for
+  int64_t count = 0;                      // of examples
 };
 
 struct ScoreOptions {
   std::vector<Metric> metrics = {Metric::Accuracy};
-  LabelSet labels;
-  BootstrapOptions bootstrap;
+  LabelSet labels = {};
+  BootstrapOptions bootstrap = {};
 };
 
 // One score a metric, in their order.

@@ -22,8 +22,8 @@ struct TokenNll {
 };
 
 struct TokenScore {
-  TokenNll total;
-  std::optional<Interval> mean_interval;  // of total.mean(), over examples
+  TokenNll total = {};
+  std::optional<Interval> mean_interval = {};  // of total.mean(), over examples
 };
 
 // Examples count by their tokens. One without tokens changes nothing.

@@ -10,8 +10,8 @@ struct GreedyOptions {
 };
 
 struct Generation {
-  TokenIds tokens;     // without the EOS
-  bool ended = false;  // by an EOS; otherwise the limit cut it
+  TokenIds tokens = {};  // without the EOS
+  bool ended = false;    // by an EOS; otherwise the limit cut it
 };
 
 // The likeliest token, one after the other, until the EOS. A row that has ended leaves the batch

@@ -13,8 +13,8 @@ using TokenIds = std::vector<int32_t>;  // as the tokenizer gives and takes them
 
 // Sequences side by side, the shorter ones filled up on the right.
 struct PaddedIds {
-  torch::Tensor ids;  // [B,T] int64
-  ops::Lengths lengths;
+  torch::Tensor ids = {};  // [B,T] int64
+  ops::Lengths lengths = {};
 
   int64_t rows() const { return ids.size(0); }
   torch::Tensor real() const {  // [B,T] bool

@@ -8,8 +8,8 @@ namespace convseq {
 torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets);  // [B,T]
 
 struct TokenLikelihood {
-  torch::Tensor log;    // log p(target): [N] fp32, float64 of a float64 model
-  torch::Tensor right;  // [N] bool: no token is likelier
+  torch::Tensor log = {};    // log p(target): [N] fp32, float64 of a float64 model
+  torch::Tensor right = {};  // [N] bool: no token is likelier
 };
 
 // Of the target that follows each decoder output, [N,d] and [N]. In pieces: the logits of many

@@ -13,7 +13,7 @@ inline std::vector<Outcome> answers(
     const std::vector<std::pair<std::string, std::string>>& predicted_and_true) {
   std::vector<Outcome> outcomes;
   for (const auto& [prediction, reference] : predicted_and_true) {
-    outcomes.push_back({.prediction = prediction, .references = {reference}, .category = ""});
+    outcomes.push_back({.prediction = prediction, .references = {reference}});
   }
   return outcomes;
 }

@@ -22,8 +22,7 @@ std::vector<Outcome> simulated(double accuracy, size_t count, uint64_t seed) {
   for (size_t i = 0; i < count; ++i) {
     const std::string truth = i % 2 ? "yes" : "no", other = i % 2 ? "no" : "yes";
     outcomes[i] = {.prediction = random.uniform() < accuracy ? truth : other,
-                   .references = {truth},
-                   .category = ""};
+                   .references = {truth}};
   }
   return outcomes;
 }
@@ -42,7 +41,7 @@ TEST(Score, GivesEveryMetricInItsOrder) {
       {Metric::Accuracy, 0.25},
       {Metric::F1, 2.0 / 3},
       {Metric::MacroF1, (0 + 2.0 / 3 + 0) / 3}};
-  ScoreOptions options{.metrics = {}, .labels = {.all = {}, .positive = "dog"}, .bootstrap = {}};
+  ScoreOptions options{.metrics = {}, .labels = {.positive = "dog"}};
   for (const auto& [metric, value] : expected) options.metrics.push_back(metric);
   const auto scores = score(outcomes, options);
   ASSERT_EQ(scores.size(), expected.size());
