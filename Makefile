@@ -35,9 +35,10 @@ format-check:
 tidy: configure  ## clang-tidy over the sources (slow: minutes)
 	@git ls-files 'src/*.cpp' | xargs clang-tidy -p $(BUILD) --quiet
 
-goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safetensors)
+goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safetensors, tensorboard)
 	@python3 tests/goldens/make_goldens.py
 	@python3 tests/goldens/make_squad_goldens.py
+	@python3 tests/goldens/make_tensorboard_golden.py
 
 fuzz:  ## ten minutes of hostile checkpoints under the address sanitizer
 	@tools/fuzz.sh

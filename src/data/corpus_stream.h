@@ -20,7 +20,7 @@ struct CorpusStreamOptions {
   int64_t batch_rows = 128;          // of the global batch, over all ranks
   ExampleLengths room = {512, 114};  // of an example
   uint64_t seed = 0;
-  Rank rank;
+  Rank rank = {};
   size_t threads = 1;             // that tokenize raw text, and as many that corrupt
   size_t batches_ahead = 4;       // the queue's bound
   BadLines* bad_lines = nullptr;  // of raw text; null: a bad line stops

@@ -9,8 +9,8 @@
 namespace convseq {
 
 struct ExampleStreamOptions {
-  BatchPlanOptions plan;
-  Rank rank;
+  BatchPlanOptions plan = {};
+  Rank rank = {};
 };
 
 // Where a stream of examples stands: before batch `batch` of epoch `epoch`.

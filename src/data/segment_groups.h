@@ -10,8 +10,8 @@ namespace convseq {
 // Where a group of segments begins.
 struct GroupPlace {
   int64_t epoch = 0;
-  int64_t group = 0;   // within the epoch
-  DocumentPlace text;  // within the epoch's order of files; raw text alone needs it
+  int64_t group = 0;        // within the epoch
+  DocumentPlace text = {};  // within the epoch's order of files; raw text alone needs it
   bool operator==(const GroupPlace&) const = default;
 };
 

@@ -26,9 +26,9 @@ struct ShardManifest {
   uint32_t tokenizer = 0;  // Tokenizer::fingerprint()
   int32_t pieces = 0;      // of the vocabulary
   int64_t shard_tokens = 0;
-  std::vector<Input> corpus;
-  std::vector<Shard> shards;
-  DocumentPlace next;  // where the next shard begins, in `corpus`
+  std::vector<Input> corpus = {};
+  std::vector<Shard> shards = {};
+  DocumentPlace next = {};  // where the next shard begins, in `corpus`
   int64_t bad_lines = 0;
   bool complete = false;
 

@@ -8,7 +8,7 @@ namespace convseq {
 
 // Names one segment of a corpus's endless row, and says all that is needed to go on from it.
 struct SegmentCursor {
-  GroupPlace group;
+  GroupPlace group = {};
   int64_t position = 0;  // within the group, as shuffled
   bool operator==(const SegmentCursor&) const = default;
 };

@@ -9,7 +9,7 @@ namespace convseq {
 // a batch are no part of it: all may change.
 struct StreamCursor {
   int64_t examples = 0;  // drawn so far
-  std::vector<SegmentCursor> corpora;
+  std::vector<SegmentCursor> corpora = {};
   uint32_t fingerprint = 0;  // of corpora, weights, segment length and seed
 
   Json to_json() const;

@@ -9,9 +9,9 @@
 namespace convseq {
 
 struct TokenizeOptions {
-  std::string corpus;          // as expand_corpus() takes it
+  std::string corpus = {};     // as expand_corpus() takes it
   std::string field = "text";  // of a JSON line
-  std::filesystem::path out;
+  std::filesystem::path out = {};
   size_t threads = 1;
   int64_t shard_tokens = 32 << 20;  // a shard ends soon after it reaches this, with a document
   OnBadLine on_bad_line = OnBadLine::Stop;

@@ -19,7 +19,7 @@ struct TokenizedChunk {
 struct TokenizedDocumentsOptions {
   size_t threads = 1;
   int64_t bytes_ahead = 4 << 20;  // of text, tokenized before it is asked for
-  DocumentReaderOptions reader;
+  DocumentReaderOptions reader = {};
 };
 
 // Documents tokenized on several threads, in their order. Where one chunk ends and the next begins

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "base/safetensors.h"
 #include "base/safetensors_cases.h"
 #include "fuzz/safetensors_fuzz.h"
+#include "python.h"
 #include "temp_folder.h"
 
 namespace convseq {
@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 using namespace testing;
 
 namespace {
-
-int python(const std::string& arguments) {
-  const std::string path = CONVSEQ_SOURCE_DIR "/.deps/python";
-  return std::system(("PYTHONPATH='" + path + "':$PYTHONPATH python3 " + arguments).c_str());
-}
 
 int script(const std::string& arguments) {
   return python("'" CONVSEQ_SOURCE_DIR "/tests/base/safetensors_interop.py' " + arguments);

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <zlib.h>
-
 #include "base/random.h"
+#include "compressed.h"
 #include "data/tokenize_job.h"
 #include "temp_folder.h"
 #include "text/tokenizer_trainer.h"
@@ -29,12 +28,6 @@ inline Tokenizer small_tokenizer(const TempFolder& folder) {
       "small.model", train_tokenizer(sentences, {.kind = TokenizerKind::Bpe, .pieces = 320})));
 }
 
-inline void write_gzip(const std::filesystem::path& path, const std::string& text) {
-  gzFile file = ::gzopen(path.c_str(), "wb");
-  ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-  ::gzclose(file);
-}
-
 // `files` files of C4's form in <folder>/text, each with so many documents.
 inline std::string write_small_corpus(const TempFolder& folder, int files, int documents) {
   std::filesystem::create_directories(folder / "text");
@@ -44,7 +37,7 @@ inline std::string write_small_corpus(const TempFolder& folder, int files, int d
     for (int i = 0; i < documents; ++i) {
       lines += Json{{"text", small_document(number++)}, {"url", "x"}}.dump() + "\n";
     }
-    write_gzip(folder / "text" / fmt::format("part-{}.json.gz", file), lines);
+    folder.file(fmt::format("text/part-{}.json.gz", file), gzip(lines));
   }
   return (folder / "text").string();
 }
