@@ -37,6 +37,7 @@ tidy: configure  ## clang-tidy over the sources (slow: minutes)
 
 goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safetensors, tensorboard)
 	@python3 tests/goldens/make_goldens.py
+	@python3 tests/goldens/make_squad_goldens.py
 	@python3 tests/goldens/make_tensorboard_golden.py
 	@python3 tests/goldens/make_optimizer_goldens.py
 

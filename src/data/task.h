@@ -7,20 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/enum_names.h"
+#include "data/metric.h"
 #include "data/text_template.h"
 
 namespace convseq {
-
-enum class Metric { Accuracy, F1, MacroF1, ExactMatch, SquadExactMatch, SquadF1 };
-template <>
-inline constexpr auto kEnumNames<Metric> =
-    std::to_array<EnumName<Metric>>({{Metric::Accuracy, "accuracy"},
-                                     {Metric::F1, "f1"},
-                                     {Metric::MacroF1, "macro_f1"},
-                                     {Metric::ExactMatch, "exact_match"},
-                                     {Metric::SquadExactMatch, "squad_exact_match"},
-                                     {Metric::SquadF1, "squad_f1"}});
 
 using SplitFiles = std::vector<std::pair<std::string, std::vector<std::filesystem::path>>>;
 

@@ -85,7 +85,11 @@ DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& sour
 }
 
 torch::Tensor Seq2Seq::step(const torch::Tensor& tokens, DecodeState& state) {
-  return logits(decoder_->step(embedding_->forward(tokens), state));
+  return logits(decode(tokens, state));
+}
+
+torch::Tensor Seq2Seq::decode(const torch::Tensor& tokens, DecodeState& state) {
+  return decoder_->step(embedding_->forward(tokens), state);
 }
 
 int64_t Seq2Seq::parameter_count() const {

@@ -33,6 +33,8 @@ class Seq2Seq : public torch::nn::Module {
   // Incremental decoding: n tokens at a time, [B,n] -> logits [B,n,V].
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
   torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
+  // The same before the softmax's matrix, [B,n,d]: for those who need logits of few positions.
+  torch::Tensor decode(const torch::Tensor& tokens, DecodeState& state);
 
   const ModelConfig& config() const { return config_; }
   int64_t parameter_count() const;

@@ -1,0 +1,61 @@
+#include "eval/report.h"
+
+#include "eval/characters.h"
+
+namespace convseq {
+namespace {
+
+// JSON holds UTF-8 alone; a model may say anything.
+std::string valid(const std::string& text) { return utf8_of(characters_of(text)); }
+
+void add_interval(Json& json, const std::optional<Interval>& interval) {
+  if (!interval) return;
+  json["low"] = interval->low;
+  json["high"] = interval->high;
+}
+
+Json to_json(const std::vector<Score>& scores) {
+  Json list = Json::array();
+  for (const Score& score : scores) {
+    Json json = {{"metric", name_of(score.metric)}, {"value", score.value}};
+    add_interval(json, score.interval);
+    json["count"] = score.count;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json to_json(const TokenScore& score) {
+  Json json = {{"nll", score.total.mean()}};
+  add_interval(json, score.mean_interval);
+  json["perplexity"] = score.total.perplexity();
+  json["accuracy"] = score.total.accuracy();
+  json["tokens"] = score.total.tokens;
+  return json;
+}
+
+}  // namespace
+
+Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& options) {
+  Report report{.scores = score(outcomes, options),
+                .by_category = score_by_category(outcomes, options),
+                .collapse = find_collapse(outcomes)};
+  if (!options.labels.all.empty()) report.confusion = confusion_of(outcomes);
+  return report;
+}
+
+Json to_json(const Report& report) {
+  Json json = {{"scores", to_json(report.scores)}};
+  for (const auto& [category, scores] : report.by_category) {
+    json["categories"][valid(category)] = to_json(scores);
+  }
+  for (const auto& [truth, answers] : report.confusion) {
+    for (const auto& [answer, count] : answers)
+      json["confusion"][valid(truth)][valid(answer)] = count;
+  }
+  if (report.tokens) json["tokens"] = to_json(*report.tokens);
+  if (report.collapse) json["collapse"] = valid(report.collapse->message());
+  return json;
+}
+
+}  // namespace convseq

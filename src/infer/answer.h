@@ -1,0 +1,25 @@
+#pragma once
+
+#include "infer/greedy.h"
+#include "infer/label_scorer.h"
+#include "infer/length_batches.h"
+#include "infer/target_nll.h"
+
+namespace convseq {
+
+// A whole split at once, in batches by length; results come in the order of `sources`, whose
+// sequences end with their EOS.
+std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<TokenIds>& sources,
+                                         const GreedyOptions& greedy,
+                                         const LengthBatchOptions& batches = {});
+
+// The number of the likeliest label of each.
+std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
+                                  const LengthBatchOptions& batches = {});
+
+// The likelihood of each target, which ends with its EOS too.
+std::vector<TokenNll> answer_nlls(Seq2Seq& model, const std::vector<TokenIds>& sources,
+                                  const std::vector<TokenIds>& targets,
+                                  const LengthBatchOptions& batches = {});
+
+}  // namespace convseq

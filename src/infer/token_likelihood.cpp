@@ -1,0 +1,36 @@
+#include "infer/token_likelihood.h"
+
+#include <torch/torch.h>
+
+namespace convseq {
+namespace {
+
+constexpr int64_t kTokensAtOnce = 1024;  // 130 MB of fp32 logits for 32,128 pieces
+
+}  // namespace
+
+torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets) {
+  const auto start =
+      torch::full({targets.size(0), 1}, config.decoder_start_token_id, targets.options());
+  return torch::cat({start, targets.slice(1, 0, -1)}, 1);
+}
+
+TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& decoded,
+                                 const torch::Tensor& targets) {
+  const auto states = decoded.split(kTokensAtOnce), wanted = targets.split(kTokensAtOnce);
+  std::vector<torch::Tensor> log, right;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    auto logits = model.logits(states[i]);
+    // A sum of exponentials in bf16 loses the rare tokens.
+    if (logits.scalar_type() != torch::kFloat64) logits = logits.to(torch::kFloat32);
+    log.push_back(logits.log_softmax(-1).gather(1, wanted[i].unsqueeze(1)).squeeze(1));
+    right.push_back(logits.argmax(-1) == wanted[i]);
+  }
+  return {.log = torch::cat(log), .right = torch::cat(right)};
+}
+
+torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& real) {
+  return torch::zeros(real.sizes(), values.options()).masked_scatter(real, values).sum(1);
+}
+
+}  // namespace convseq
