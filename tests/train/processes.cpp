@@ -3,6 +3,8 @@
 //   train_processes digest      prints a checksum of summed gradients
 //   train_processes killed      the last process kills itself while the others wait for it
 //   train_processes throws      the last process throws while the others wait for it
+#include <torch/torch.h>
+
 #include <csignal>
 
 #include "base/crc32c.h"
@@ -19,13 +21,13 @@ using testing::expect_close;
 Communicator* processes = nullptr;  // made once a process, by main
 
 std::shared_ptr<Seq2Seq> tiny_model(torch::Dtype dtype) {
-  ModelConfig config{.vocab_size = 19,
-                     .d_model = 12,
-                     .d_ff = 16,
-                     .encoder_layers = 2,
-                     .decoder_layers = 2,
-                     .heads = 3,
-                     .d_kv = 4};
+  ModelConfig config;
+  config.vocab_size = 19;
+  config.d_model = 12;
+  config.d_ff = 16;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.heads = 3;
+  config.d_kv = 4;
   config.kernel_sizes = {{3, 5}};
   config.conv_heads = 4;
   config.classes = 2;  // a head that this loss does not reach: parameters without gradient
