@@ -25,6 +25,21 @@ function(convseq_layer folder)
   endif()
 endfunction()
 
+# convseq_embed(model configs/models model/embedded_presets.h kEmbeddedPresets): the JSON files of a folder
+# as a header of that layer, so that an installed program has them.
+function(convseq_embed folder source header name)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source}/*.json)
+  set(output ${CMAKE_BINARY_DIR}/generated/${header})
+  set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedJson.cmake)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/${source} -DHEADER=${output} -DNAME=${name}
+            -P ${script}
+    DEPENDS ${files} ${script})
+  target_sources(convseq_${folder} PRIVATE ${output})
+  target_include_directories(convseq_${folder} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+endfunction()
+
 # convseq_test(nn TORCH GPU SOURCES a_test.cpp ... LINK convseq_nn ...): suites whose names begin with
 # Gpu (say GPU where there are any) are run by `make test-gpu` alone, and fail where there is no GPU.
 function(convseq_test folder)

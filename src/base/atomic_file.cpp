@@ -56,6 +56,12 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_with_errno("write");
 }
 
+void AtomicFile::write_at(size_t offset, std::span<const std::byte> bytes) {
+  if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) != 0) fail_with_errno("write");
+  write(bytes);
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail_with_errno("write");
+}
+
 void AtomicFile::commit() {
   if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_with_errno("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno("replace");

@@ -19,6 +19,7 @@ class AtomicFile {
 
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
+  void write_at(size_t offset, std::span<const std::byte> bytes);  // over what was written before
   void commit();
 
  private:

@@ -31,4 +31,10 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::drop_pages() const {
+  if (!bytes_.empty()) {
+    ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+  }
+}
+
 }  // namespace convseq

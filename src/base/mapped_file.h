@@ -16,6 +16,10 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Takes what was read out of this process's memory; it is read again, from the system's cache or
+  // the disk, when it is next touched.
+  void drop_pages() const;
+
  private:
   std::span<const std::byte> bytes_;
 };

@@ -8,6 +8,11 @@ namespace convseq::cli {
 
 void add_convert(CLI::App& program);
 void add_inspect(CLI::App& program);
+void add_pretrain(CLI::App& program);
+void add_synth(CLI::App& program);
+void add_task(CLI::App& program);
+void add_tokenize(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 void add_version(CLI::App& program);
 
 }  // namespace convseq::cli

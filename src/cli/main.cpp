@@ -20,6 +20,11 @@ int run(int argc, char** argv) {
   program.fallthrough(false);
   convseq::cli::add_convert(program);
   convseq::cli::add_inspect(program);
+  convseq::cli::add_pretrain(program);
+  convseq::cli::add_synth(program);
+  convseq::cli::add_task(program);
+  convseq::cli::add_tokenize(program);
+  convseq::cli::add_tokenizer(program);
   convseq::cli::add_version(program);
   try {
     program.parse(argc, argv);

@@ -38,18 +38,21 @@ void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& 
   }
 }
 
-void save_model_folder(const fs::path& folder, const ModelFolder& model) {
-  write_folder_atomically(folder, [&](const fs::path& inside) {
-    write_json_file(inside / kConfigFile, model.config.to_json());
-    // "format" is what Hugging Face readers look for.
-    save_tensors(inside / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
-    if (model.tokenizer_from.empty()) return;
-    for (const char* name : {"spiece.model", "tokenizer_config.json"}) {
-      if (fs::exists(model.tokenizer_from / name)) {
-        write_file_atomically(inside / name, read_text_file(model.tokenizer_from / name));
-      }
+void write_model_files(const fs::path& folder, const ModelFolder& model) {
+  write_json_file(folder / kConfigFile, model.config.to_json());
+  // "format" is what Hugging Face readers look for.
+  save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
+  if (model.tokenizer_from.empty()) return;
+  for (const char* name : {"spiece.model", "tokenizer_config.json"}) {
+    if (fs::exists(model.tokenizer_from / name)) {
+      write_file_atomically(folder / name, read_text_file(model.tokenizer_from / name));
     }
-  });
+  }
+}
+
+void save_model_folder(const fs::path& folder, const ModelFolder& model) {
+  write_folder_atomically(folder,
+                          [&](const fs::path& inside) { write_model_files(inside, model); });
 }
 
 void save_model(const fs::path& folder, const Seq2Seq& model) {

@@ -21,6 +21,8 @@ struct ModelFolder {
 
 // The folder appears whole or not at all; one that stood there before is replaced in one step.
 void save_model_folder(const std::filesystem::path& folder, const ModelFolder& model);
+// The same files, each in one step, into a folder that is there and may hold others.
+void write_model_files(const std::filesystem::path& folder, const ModelFolder& model);
 void save_model(const std::filesystem::path& folder, const Seq2Seq& model);
 
 // Refuses a folder whose tensors are not exactly the model's, naming the first that is missing, of

@@ -53,10 +53,17 @@ torch::Tensor Seq2Seq::decode(const torch::Tensor& target, const torch::Tensor& 
 }
 
 torch::Tensor Seq2Seq::logits(const torch::Tensor& decoded) const {
-  if (output_) return output_->forward(decoded);
-  const double scale =
-      config_.scales_output() ? 1 / std::sqrt(static_cast<double>(config_.d_model)) : 1;
-  return at::linear(scale == 1 ? decoded : decoded * scale, embedding_->weight);
+  const double scale = output_scale();
+  return at::linear(scale == 1 ? decoded : decoded * scale, output_matrix());
+}
+
+const torch::Tensor& Seq2Seq::output_matrix() const {
+  return output_ ? output_->weight : embedding_->weight;
+}
+
+double Seq2Seq::output_scale() const {
+  const bool scaled = !output_ && config_.scales_output();
+  return scaled ? 1 / std::sqrt(static_cast<double>(config_.d_model)) : 1;
 }
 
 torch::Tensor Seq2Seq::forward(const torch::Tensor& source, const nn::Lengths& source_lengths,

@@ -19,6 +19,10 @@ class Seq2Seq : public torch::nn::Module {
                        const nn::Lengths& source_lengths);   // [B,T] -> [B,T,d]
   torch::Tensor logits(const torch::Tensor& decoded) const;  // [B,T,d] -> [B,T,V]
 
+  // logits = output_scale · decoded · output_matrixᵀ [V,d], for a loss that never holds them whole.
+  const torch::Tensor& output_matrix() const;
+  double output_scale() const;
+
   // Teacher forcing: logits [B,T,V] of what follows each decoder input.
   torch::Tensor forward(const torch::Tensor& source, const nn::Lengths& source_lengths,
                         const torch::Tensor& target);

@@ -1,5 +1,5 @@
-# Writes a header that holds every JSON file of configs/models, so that an installed program has them.
-# cmake -DSOURCE=configs/models -DHEADER=out.h -P EmbedPresets.cmake
+# Writes a header that holds every JSON file of a folder, so that an installed program has them.
+# cmake -DSOURCE=configs/tasks -DHEADER=out.h -DNAME=kEmbeddedTasks -P EmbedJson.cmake
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.json)
 set(entries "")
 foreach(file IN LISTS files)
@@ -14,7 +14,7 @@ file(WRITE ${HEADER}.new "#pragma once
 #include <utility>
 
 namespace convseq {
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> kEmbeddedPresets{{
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> ${NAME}{{
 ${entries}}};
 }  // namespace convseq
 ")

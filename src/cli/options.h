@@ -1,0 +1,50 @@
+#pragma once
+
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/enum_names.h"
+
+namespace convseq::cli {
+
+template <NamedEnum Enum>
+Enum enum_of_flag(const std::string& flags, const std::string& name) {
+  const auto found = enum_from_name<Enum>(name);
+  if (!found) throw CLI::ValidationError(flags, name + "; allowed: " + all_names<Enum>());
+  return *found;
+}
+
+// An option that takes the name of an enum's value, "--model unigram"; help and errors list them.
+template <NamedEnum Enum>
+CLI::Option* add_enum(CLI::App& command, const std::string& flags, Enum& value,
+                      const std::string& description) {
+  const auto set = [&value, flags](const std::string& name) {
+    value = enum_of_flag<Enum>(flags, name);
+  };
+  return command
+      .add_option_function<std::string>(flags, set,
+                                        fmt::format("{} ({})", description, all_names<Enum>()))
+      ->type_name("NAME")
+      ->default_str(std::string(name_of(value)));
+}
+
+// The same for a list of names: "--family pair,span".
+template <NamedEnum Enum>
+CLI::Option* add_enums(CLI::App& command, const std::string& flags, std::vector<Enum>& values,
+                       const std::string& description) {
+  const auto set = [&values, flags](const std::vector<std::string>& names) {
+    values.clear();
+    for (const std::string& name : names) values.push_back(enum_of_flag<Enum>(flags, name));
+  };
+  std::vector<std::string> defaults;
+  for (Enum value : values) defaults.emplace_back(name_of(value));
+  return command
+      .add_option_function<std::vector<std::string>>(
+          flags, set, fmt::format("{} ({})", description, all_names<Enum>()))
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->default_str(fmt::format("{}", fmt::join(defaults, ",")));
+}
+
+}  // namespace convseq::cli

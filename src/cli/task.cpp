@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/task_flags.h"
+#include "data/split_summary.h"
+#include "text/utf8.h"
+
+namespace convseq::cli {
+namespace {
+
+struct ShowTaskFlags {
+  TaskFlags task;
+  std::string split;
+  std::string tokenizer;
+  size_t examples = 3;
+  bool json = false;
+};
+
+std::string describe(const SplitSummary::Counts& counts) {
+  constexpr size_t kShown = 8;
+  std::string line;
+  for (size_t i = 0; i < std::min(counts.size(), kShown); ++i) {
+    line += fmt::format("{}{} {}", i == 0 ? "" : ", ", counts[i].first, counts[i].second);
+  }
+  if (counts.size() > kShown) line += fmt::format(", … ({} in all)", counts.size());
+  return line;
+}
+
+std::string describe(const LengthSummary& lengths) {
+  return fmt::format("mean {:.1f}, median {}, 95% {}, longest {}", lengths.mean, lengths.median,
+                     lengths.percentile95, lengths.longest);
+}
+
+void print_example(const TaskExample& example) {
+  constexpr size_t kShown = 400;
+  const std::string_view source = utf8_prefix(example.source.text, kShown);
+  fmt::print("\n  source    {}{}\n  target    {}\n", source,
+             source.size() < example.source.text.size() ? "…" : "", example.target);
+  if (example.answers.size() > 1) {
+    fmt::print("  accepted  {}\n", fmt::join(example.answers, " | "));
+  }
+  if (!example.category.empty()) fmt::print("  category  {}\n", example.category);
+}
+
+void print(const SplitSummary& split) {
+  fmt::print("\n{}: {} rows", split.split, split.rows);
+  if (split.dropped > 0) fmt::print(", {} left out", split.dropped);
+  fmt::print("\n");
+  if (!split.targets.empty()) fmt::print("  targets     {}\n", describe(split.targets));
+  if (!split.categories.empty()) fmt::print("  categories  {}\n", describe(split.categories));
+  fmt::print("  source      {} ({})\n", describe(split.source), split.unit);
+  fmt::print("  target      {} ({})\n", describe(split.target), split.unit);
+  if (split.unit == "tokens") {
+    fmt::print("  cut         {} sources, {} targets\n", split.sources_cut, split.targets_cut);
+  }
+  for (const TaskExample& example : split.examples) print_example(example);
+}
+
+void show_task(const ShowTaskFlags& flags) {
+  const Task task = task_of(flags.task);
+  BadLines bad_lines(flags.task.on_bad_line);
+  std::optional<Tokenizer> tokenizer;
+  if (!flags.tokenizer.empty()) tokenizer = Tokenizer::load(flags.tokenizer);
+  SplitSummaryOptions options{
+      .reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}},
+      .tokenizer = tokenizer ? &*tokenizer : nullptr,
+      .examples = flags.examples};
+
+  if (!flags.split.empty()) task.files_of(flags.split);  // refuses a split that is not there
+  if (!flags.json) fmt::print("{}  {}\n", task.name, task.description);
+  Json splits = Json::array();
+  for (const auto& [split, files] : task.files) {
+    if (!flags.split.empty() && flags.split != split) continue;
+    const SplitSummary summary = summarise_split(task, split, options);
+    if (flags.split.empty()) options.examples = 0;  // those of the first split are enough
+    if (flags.json) {
+      splits.push_back(summary.to_json());
+    } else {
+      print(summary);
+    }
+  }
+  if (flags.json) {
+    const Json report = {{"task", task.name},
+                         {"description", task.description},
+                         {"splits", splits},
+                         {"bad_lines_skipped", bad_lines.skipped()}};
+    fmt::print("{}\n", report.dump());
+  }
+  if (const std::string skipped = bad_lines.summary(); !skipped.empty()) {
+    log::warning("{}", skipped);
+  }
+}
+
+}  // namespace
+
+void add_task(CLI::App& program) {
+  auto flags = std::make_shared<ShowTaskFlags>();
+  CLI::App* command = program.add_subcommand(
+      "task", "What a labelled data set holds: rows, labels, lengths, examples");
+  add_task_flags(*command, flags->task);
+  command->add_option("--split", flags->split, "Only this one");
+  command->add_option("--tokenizer", flags->tokenizer,
+                      "spiece.model or a folder that holds it: lengths in tokens, and what is cut");
+  command->add_option("--examples", flags->examples, "How many to show")->capture_default_str();
+  command->add_flag("--json", flags->json, "Report as JSON");
+  command->footer(
+      "Examples:\n  convseq task sst2 --split validation\n"
+      "  convseq task reviews.csv --source 'review: {text}' --target '{stars}'");
+  command->callback([flags] { show_task(*flags); });
+}
+
+}  // namespace convseq::cli

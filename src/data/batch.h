@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/example.h"
+#include "data/objective.h"
+
+namespace convseq {
+
+// Examples side by side: ids in rows of one width, filled up with Vocabulary::kPad. Plain 64-bit
+// memory, the form in which a tensor of indices can take it over.
+struct Batch {
+  int64_t rows = 0;
+  int64_t source_width = 0;
+  int64_t target_width = 0;
+  std::vector<int64_t> source;          // [rows, source_width]
+  std::vector<int64_t> source_lengths;  // [rows]
+  std::vector<int64_t> target;          // [rows, target_width]
+  std::vector<int64_t> target_lengths;  // [rows]
+
+  double padding_share() const;  // of all places in source and target; 0 for an empty batch
+  bool operator==(const Batch&) const = default;
+};
+
+// As wide as the longest example, or `at_least`, for batches that must all have one shape.
+Batch make_batch(std::span<const Example> examples, ExampleLengths at_least = {});
+
+}  // namespace convseq

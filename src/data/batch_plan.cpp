@@ -1,0 +1,67 @@
+#include "data/batch_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace convseq {
+namespace {
+
+int64_t tokens_of(const ExampleLengths& lengths) { return lengths.source + lengths.target; }
+
+ExampleLengths wider(const ExampleLengths& a, const ExampleLengths& b) {
+  return {std::max(a.source, b.source), std::max(a.target, b.target)};
+}
+
+}  // namespace
+
+BatchPlan::BatchPlan(std::span<const ExampleLengths> lengths, const BatchPlanOptions& options,
+                     int64_t epoch) {
+  require(options.tokens > 0, "a token budget of {} a batch; at least 1 is needed", options.tokens);
+  const auto length = [&](int64_t example) { return lengths[static_cast<size_t>(example)]; };
+
+  std::vector<int64_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  Random random(options.seed, {static_cast<uint64_t>(epoch)});
+  random.shuffle(order);
+
+  int64_t used = 0, places = 0;
+  ExampleLengths width;
+  const auto close_batch = [&] {
+    if (!batches_.empty()) places += std::ssize(batches_.back()) * tokens_of(width);
+    width = {};
+  };
+  const auto add = [&](int64_t example) {
+    const ExampleLengths widened = wider(width, length(example));
+    const int64_t rows = batches_.empty() ? 0 : std::ssize(batches_.back());
+    const bool full = (rows + 1) * tokens_of(widened) > options.tokens ||
+                      (options.max_rows > 0 && rows == options.max_rows);
+    if (batches_.empty() || full) {
+      close_batch();
+      batches_.emplace_back();
+    }
+    batches_.back().push_back(example);
+    width = wider(width, length(example));
+    used += tokens_of(length(example));
+  };
+
+  const int64_t pool_tokens = options.tokens * options.pool_batches;
+  for (auto begin = order.begin(); begin != order.end();) {
+    auto end = begin;
+    for (int64_t tokens = 0; end != order.end() && tokens < pool_tokens; ++end) {
+      tokens += tokens_of(length(*end));
+    }
+    std::stable_sort(begin, end, [&](int64_t a, int64_t b) {
+      return tokens_of(length(a)) < tokens_of(length(b));
+    });
+    std::for_each(begin, end, add);
+    begin = end;
+  }
+  close_batch();
+  padding_share_ = places == 0 ? 0 : 1.0 - static_cast<double>(used) / static_cast<double>(places);
+  random.shuffle(batches_);
+}
+
+}  // namespace convseq

@@ -1,0 +1,19 @@
+#include "data/objective.h"
+
+#include "base/error.h"
+
+namespace convseq {
+
+int64_t Objective::segment_length(ExampleLengths room) const {
+  const auto fits = [&](int64_t length) {
+    const ExampleLengths needed = lengths(length);
+    return needed.source <= room.source && needed.target <= room.target;
+  };
+  require(fits(1), "a source of {} and a target of {} tokens have no room for any text",
+          room.source, room.target);
+  int64_t length = 1;
+  while (fits(length + 1)) ++length;
+  return length;
+}
+
+}  // namespace convseq

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace convseq {
+
+struct PrefetcherOptions {
+  size_t threads = 1;
+  size_t capacity = 4;  // results begun but not yet taken, at most; it bounds the memory
+};
+
+// Makes things ahead of time, on threads of its own, and hands them out in order. `draw` is called
+// by one thread at a time, in order, until it gives nothing; `make` by all threads at once:
+//
+//   Prefetcher<Lines, Tokens> tokens({.threads = 8}, read_lines, tokenize);
+//   while (auto each = tokens.next()) …
+//
+// What either throws comes out of next() in its place, and ends the sequence.
+template <class Draft, class Result>
+class Prefetcher {
+ public:
+  using Draw = std::function<std::optional<Draft>()>;
+  using Make = std::function<Result(Draft)>;
+
+  Prefetcher(PrefetcherOptions options, Draw draw, Make make)
+      : draw_(std::move(draw)),
+        make_(std::move(make)),
+        slots_(std::max<size_t>(options.capacity, 1)) {
+    for (size_t i = 0; i < std::max<size_t>(options.threads, 1); ++i) {
+      threads_.emplace_back([this] { work(); });
+    }
+  }
+
+  ~Prefetcher() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+    }
+    room_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  // Waits for the next result; nothing at the end, and from then on.
+  std::optional<Result> next() {
+    std::unique_lock lock(mutex_);
+    Slot& slot = slots_[taken_ % slots_.size()];
+    ready_.wait(lock, [&] { return slot.ready; });
+    if (slot.error) std::rethrow_exception(slot.error);
+    if (!slot.result) return std::nullopt;
+    std::optional<Result> result = std::move(slot.result);
+    slot = {};
+    ++taken_;
+    lock.unlock();
+    room_.notify_one();
+    return result;
+  }
+
+ private:
+  struct Slot {
+    bool ready = false;
+    std::optional<Result> result;  // nothing, and no error: the end
+    std::exception_ptr error;
+  };
+
+  void work() {
+    while (true) {
+      size_t number = 0;
+      Slot made{.ready = true, .result = {}, .error = {}};
+      std::optional<Draft> draft;
+      {
+        const std::scoped_lock turn(draw_mutex_);
+        if (!wait_for_room()) return;
+        number = drawn_++;
+        try {
+          draft = draw_();
+        } catch (...) {
+          made.error = std::current_exception();
+        }
+        ended_ = !draft;
+      }
+      if (draft) {
+        try {
+          made.result = make_(std::move(*draft));
+        } catch (...) {
+          made.error = std::current_exception();
+        }
+      }
+      {
+        const std::scoped_lock lock(mutex_);
+        slots_[number % slots_.size()] = std::move(made);
+      }
+      ready_.notify_one();
+      if (!draft) return;
+    }
+  }
+
+  bool wait_for_room() {  // false: there is nothing more to do
+    if (ended_) return false;
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return stopping_ || drawn_ - taken_ < slots_.size(); });
+    return !stopping_;
+  }
+
+  const Draw draw_;
+  const Make make_;
+
+  std::mutex draw_mutex_;  // whose turn it is to draw; guards drawn_ and ended_
+  size_t drawn_ = 0;
+  bool ended_ = false;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable room_, ready_;
+  std::vector<Slot> slots_;  // result number n stands in slot n modulo the capacity
+  size_t taken_ = 0;
+  bool stopping_ = false;
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace convseq

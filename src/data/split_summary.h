@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_file.h"
+#include "data/task_reader.h"
+#include "text/tokenizer.h"
+
+namespace convseq {
+
+struct LengthSummary {
+  double mean = 0;
+  int64_t median = 0, percentile95 = 0, longest = 0;
+};
+
+// What a person wants to know of a split before training on it.
+struct SplitSummary {
+  using Counts = std::vector<std::pair<std::string, int64_t>>;  // the most frequent first
+
+  std::string split;
+  int64_t rows = 0;     // that can be used
+  int64_t dropped = 0;  // that the task leaves out
+  Counts targets;       // none where they are free text
+  Counts categories;    // none where the task has no categories
+  std::string unit;     // of lengths: "tokens" with a tokenizer, "words" without
+  LengthSummary source, target;
+  int64_t sources_cut = 0, targets_cut = 0;  // with a tokenizer: longer than the task allows
+  std::vector<TaskExample> examples;         // the first few
+
+  Json to_json() const;
+};
+
+struct SplitSummaryOptions {
+  TaskReaderOptions reader;
+  const Tokenizer* tokenizer = nullptr;
+  size_t examples = 3;
+};
+
+SplitSummary summarise_split(const Task& task, const std::string& split,
+                             const SplitSummaryOptions& options);
+
+}  // namespace convseq

@@ -1,0 +1,148 @@
+#include "data/task.h"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "base/json_file.h"
+#include "data/embedded_tasks.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+template <class Range, class Value>
+bool contains(const Range& range, const Value& value) {
+  return std::find(range.begin(), range.end(), value) != range.end();
+}
+
+JsonObject inner(const JsonObject& json, const std::string& key) {
+  return {json.has(key) ? json.json().at(key) : Json::object(), json.origin() + ": " + key};
+}
+
+std::vector<std::string> keys_of(const JsonObject& json) {
+  std::vector<std::string> keys;
+  for (const auto& item : json.json().items()) keys.push_back(item.key());
+  return keys;
+}
+
+TextTemplate template_from(const JsonObject& json, const std::string& key) try {
+  return TextTemplate(json.get<std::string>(key));
+} catch (const Error& error) {
+  const std::string_view message = error.what();
+  if (message.starts_with(json.origin())) throw;
+  fail("{}: {}: {}", json.origin(), key, message);
+}
+
+Task parse_task(const JsonObject& json) {
+  json.allow_only({"name", "description", "files", "columns", "source", "target", "answers",
+                   "category", "labels", "label_map", "positive_label", "metrics", "drop",
+                   "max_source_tokens", "max_target_tokens", "cut"});
+  Task task;
+  task.name = json.get<std::string>("name");
+  task.description = json.get_or<std::string>("description", "");
+  const JsonObject files = inner(json, "files");
+  for (const std::string& split : keys_of(files)) {
+    const std::vector<std::string> names =
+        files.json().at(split).is_string() ? std::vector<std::string>{files.get<std::string>(split)}
+                                           : files.get<std::vector<std::string>>(split);
+    task.files.emplace_back(split, std::vector<fs::path>(names.begin(), names.end()));
+  }
+  task.columns = json.get_or("columns", task.columns);
+  task.source = template_from(json, "source");
+  if (json.has("target")) task.target = template_from(json, "target");
+  task.answers = json.get_or("answers", task.answers);
+  task.category = json.get_or("category", task.category);
+  task.labels = json.get_or("labels", task.labels);
+  const JsonObject label_map = inner(json, "label_map");
+  for (const std::string& label : keys_of(label_map)) {
+    task.label_map[label] = label_map.get<std::string>(label);
+  }
+  task.positive_label = json.get_or("positive_label", task.positive_label);
+  task.metrics = json.get_or("metrics", task.metrics);
+  const JsonObject drop = inner(json, "drop");
+  for (const std::string& field : keys_of(drop)) {
+    task.drop[field] = drop.get<std::vector<std::string>>(field);
+  }
+  task.max_source_tokens = json.get_or("max_source_tokens", task.max_source_tokens);
+  task.max_target_tokens = json.get_or("max_target_tokens", task.max_target_tokens);
+  task.cut = json.get_or("cut", task.cut);
+  task.check(json.origin());
+  return task;
+}
+
+}  // namespace
+
+void Task::check(const std::string& origin) const {
+  require(!files.empty(), "{}: files names no split", origin);
+  require(!source.fields().empty(), "{}: source \"{}\" puts in no field; write {{name}} for one",
+          origin, source.pattern());
+  require(target.pattern().empty() != answers.empty(),
+          "{}: one of target and answers is needed, and not both", origin);
+  require(cut.empty() || contains(source.fields(), cut),
+          "{}: cut is {}, which is no field of source; allowed: {}", origin, cut,
+          fmt::join(source.fields(), ", "));
+  require(std::set(labels.begin(), labels.end()).size() == labels.size(),
+          "{}: labels names one twice", origin);
+  for (const auto& [from, to] : label_map) {
+    require(labels.empty() || contains(labels, to),
+            "{}: label_map: {} becomes {}, which is no label", origin, from, to);
+  }
+  require(positive_label.empty() || contains(labels, positive_label),
+          "{}: positive_label is {}, which is no label; allowed: {}", origin, positive_label,
+          fmt::join(labels, ", "));
+  require(!contains(metrics, Metric::F1) || !positive_label.empty(),
+          "{}: the metric f1 needs a positive_label; macro_f1 does not", origin);
+  constexpr int64_t kShortest = 2;  // one piece and the EOS
+  require(max_source_tokens >= kShortest && max_target_tokens >= kShortest,
+          "{}: max_source_tokens {} and max_target_tokens {} must be {} or more", origin,
+          max_source_tokens, max_target_tokens, kShortest);
+}
+
+const std::vector<fs::path>& Task::files_of(const std::string& split) const {
+  std::vector<std::string_view> names;
+  for (const auto& [each, paths] : files) {
+    if (each == split) return paths;
+    names.push_back(each);
+  }
+  fail("the task {} has no split {}; it has: {}", name, split, fmt::join(names, ", "));
+}
+
+std::vector<std::string> Task::needed_fields() const {
+  std::vector<std::string> fields = source.fields();
+  fields.insert(fields.end(), target.fields().begin(), target.fields().end());
+  if (!answers.empty()) fields.push_back(answers);
+  if (!category.empty()) fields.push_back(category);
+  for (const auto& [field, values] : drop) fields.push_back(field);
+  return fields;
+}
+
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : kEmbeddedTasks) names.emplace_back(name);
+  return names;
+}
+
+Task find_task(const std::string& name_or_path) {
+  for (const auto& [name, text] : kEmbeddedTasks) {
+    if (name == name_or_path)
+      return parse_task({parse_json(text, std::string(name)), name_or_path});
+  }
+  require(fs::exists(name_or_path), "{}: neither a task file nor a known task; known: {}",
+          name_or_path, fmt::join(task_names(), ", "));
+  Task task = parse_task(JsonObject::from_file(name_or_path));
+  task.folder = fs::path(name_or_path).parent_path();
+  return task;
+}
+
+Task ad_hoc_task(const std::string& source, const std::string& target, SplitFiles files) {
+  Task task;
+  task.name = files.empty() ? "" : files.front().second.front().filename().string();
+  task.files = std::move(files);
+  task.source = TextTemplate(source);
+  task.target = TextTemplate(target);
+  task.check(task.name);
+  return task;
+}
+
+}  // namespace convseq

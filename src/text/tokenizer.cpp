@@ -1,0 +1,82 @@
+#include "text/tokenizer.h"
+
+#include <sentencepiece_processor.h>
+
+#include "base/checksum.h"
+#include "base/json_file.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+
+Tokenizer::Tokenizer(std::shared_ptr<const Model> model)
+    : model_(std::move(model)),
+      vocabulary_(model_->GetPieceSize()),
+      fingerprint_(crc32_of(model_->serialized_model_proto())) {}
+
+Tokenizer Tokenizer::load(const fs::path& path) {
+  const fs::path file = fs::is_directory(path) ? path / "spiece.model" : path;
+  auto model = std::make_shared<Model>();
+  require(model->LoadFromSerializedProto(read_text_file(file)).ok(),
+          "{}: not a SentencePiece model", file.string());
+  require(model->pad_id() == Vocabulary::kPad && model->eos_id() == Vocabulary::kEos &&
+              model->unk_id() == Vocabulary::kUnknown,
+          "{}: its ids are pad {}, eos {}, unknown {}; T5's layout has pad {}, eos {}, unknown {}",
+          file.string(), model->pad_id(), model->eos_id(), model->unk_id(), Vocabulary::kPad,
+          Vocabulary::kEos, Vocabulary::kUnknown);
+  return Tokenizer(std::move(model));
+}
+
+void Tokenizer::encode(std::string_view text, std::vector<int32_t>& out) const {
+  std::vector<int> ids;
+  const auto status = model_->Encode(text, &ids);
+  require(status.ok(), "the tokenizer refuses a text: {}", status.message());
+  out.insert(out.end(), ids.begin(), ids.end());
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  encode(text, ids);
+  return ids;
+}
+
+std::vector<Token> Tokenizer::tokens(std::string_view text) const {
+  std::vector<Token> tokens;
+  const sentencepiece::ImmutableSentencePieceText encoded = model_->EncodeAsImmutableProto(text);
+  for (const auto& piece : encoded.pieces()) {
+    tokens.push_back({static_cast<int32_t>(piece.id()), piece.begin(), piece.end()});
+  }
+  return tokens;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  const auto append = [&](std::string_view part) {
+    if (!text.empty() && !part.empty()) text += ' ';
+    text += part;
+  };
+  // SentencePiece knows only its own pieces: text between sentinels is decoded run by run.
+  std::vector<int> run;
+  const auto append_run = [&] {
+    if (!run.empty()) append(model_->DecodeIds(run));
+    run.clear();
+  };
+  for (const int32_t id : ids) {
+    if (vocabulary_.is_sentinel(id)) {
+      append_run();
+      append(Vocabulary::sentinel_name(vocabulary_.sentinel_index(id)));
+    } else {
+      run.push_back(vocabulary_.is_piece(id) ? id : Vocabulary::kUnknown);
+    }
+  }
+  append_run();
+  return text;
+}
+
+std::string Tokenizer::piece(int32_t id) const {
+  if (vocabulary_.is_sentinel(id)) {
+    return Vocabulary::sentinel_name(vocabulary_.sentinel_index(id));
+  }
+  return model_->IdToPiece(vocabulary_.is_piece(id) ? id : Vocabulary::kUnknown);
+}
+
+}  // namespace convseq

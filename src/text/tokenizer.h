@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/sentinels.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace convseq {
+
+struct Token {
+  int32_t id;
+  size_t begin, end;  // the bytes of the text that it stands for
+};
+
+// Text to ids and back, by a SentencePiece model with T5's layout of ids. Many threads may use one.
+class Tokenizer {
+ public:
+  // `path`: a SentencePiece model, or a model folder that holds spiece.model.
+  static Tokenizer load(const std::filesystem::path& path);
+
+  void encode(std::string_view text, std::vector<int32_t>& out) const;  // appends, without an EOS
+  std::vector<int32_t> encode(std::string_view text) const;
+  std::vector<Token> tokens(std::string_view text) const;  // the same ids, and where they stand
+  std::string decode(std::span<const int32_t> ids) const;  // a sentinel shows as <extra_id_0>
+
+  std::string piece(int32_t id) const;  // "▁the", "<extra_id_0>"
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  uint32_t fingerprint() const { return fingerprint_; }  // of the model: ids of two do not mix
+
+ private:
+  using Model = sentencepiece::SentencePieceProcessor;
+  explicit Tokenizer(std::shared_ptr<const Model> model);
+
+  std::shared_ptr<const Model> model_;
+  Vocabulary vocabulary_;
+  uint32_t fingerprint_;
+};
+
+}  // namespace convseq

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "train/optimizer.h"
+
+namespace convseq {
+
+// AdamW (Loshchilov and Hutter 2019), and the recipe of nanoT5: the same step times
+// max(1e-3, RMS(parameter)).
+//   m = β1 m + (1 − β1) g,  v = β2 v + (1 − β2) g²
+//   p = p − lr·decay·p − lr·scale · m/(1 − β1ᵗ) / (sqrt(v/(1 − β2ᵗ)) + eps)
+class AdamW : public Optimizer {
+ public:
+  AdamW(const OptimizerOptions& options, const TensorMap& parameters);
+
+ protected:
+  void update(const Parameters& moving, double learning_rate) override;
+
+ private:
+  std::vector<double> scales(torch::TensorList values) const;
+
+  OptimizerOptions options_;
+};
+
+}  // namespace convseq

@@ -1,0 +1,43 @@
+#include "train/master_weights.h"
+
+#include <torch/torch.h>
+
+#include "model/checkpoint.h"
+
+namespace convseq {
+
+MasterWeights::MasterWeights(Seq2Seq& model, torch::Dtype compute) {
+  if (compute != torch::kBFloat16) {
+    model.to(compute);
+    masters_ = parameters_of(model);
+    return;
+  }
+  for (const auto& [name, parameter] : parameters_of(model)) {
+    masters_[name] = parameter.detach().to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+  }
+  model.to(compute);
+  for (const auto& [name, parameter] : parameters_of(model)) model_parameters_.push_back(parameter);
+}
+
+void MasterWeights::collect_gradients() {
+  if (!apart()) return;
+  size_t i = 0;
+  for (auto& [name, master] : masters_) {
+    torch::Tensor& gradient = model_parameters_[i++].mutable_grad();
+    if (gradient.defined()) master.mutable_grad() = gradient.to(torch::kFloat32);
+  }
+}
+
+void MasterWeights::clear_gradients() {
+  for (auto& [name, master] : masters_) master.mutable_grad().reset();
+  for (torch::Tensor& parameter : model_parameters_) parameter.mutable_grad().reset();
+}
+
+void MasterWeights::publish() {
+  if (!apart()) return;
+  const torch::NoGradGuard no_grad;
+  size_t i = 0;
+  for (const auto& [name, master] : masters_) model_parameters_[i++].copy_(master);
+}
+
+}  // namespace convseq

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "model/seq2seq.h"
+#include "model/tensor_file.h"
+
+namespace convseq {
+
+// The weights that an optimizer moves. A model that computes in bf16 has fp32 masters beside it;
+// one that computes in fp32 or float64 is its own master.
+class MasterWeights {
+ public:
+  MasterWeights(Seq2Seq& model, torch::Dtype compute);  // turns the model to `compute`
+
+  const TensorMap& values() const { return masters_; }
+  void collect_gradients();  // the model's gradients become the masters'
+  void clear_gradients();
+  void publish();  // the masters' values become the model's
+
+ private:
+  bool apart() const { return !model_parameters_.empty(); }
+
+  TensorMap masters_;
+  std::vector<torch::Tensor>
+      model_parameters_;  // in the order of masters_; empty: the same tensors
+};
+
+}  // namespace convseq

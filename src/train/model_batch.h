@@ -1,0 +1,23 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include "data/batch.h"
+#include "model/config.h"
+#include "train/token_loss.h"
+
+namespace convseq {
+
+// A batch as the model and its loss take it, on their device.
+struct ModelBatch {
+  torch::Tensor source;         // [B,S]
+  nn::Lengths source_lengths;   // undefined values: no padding
+  torch::Tensor decoder_input;  // [B,T]: the start token, then the target without its last
+  torch::Tensor labels;         // [B,T]: the target, kIgnoredLabel where it is padding
+};
+
+ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device);
+
+int64_t target_tokens(const Batch& batch);
+
+}  // namespace convseq

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.h"
+#include "model/tensor_file.h"
+
+namespace convseq {
+
+enum class OptimizerKind { Adafactor, AdamW, AdamWRms };
+template <>
+inline constexpr auto kEnumNames<OptimizerKind> = std::to_array<EnumName<OptimizerKind>>({
+    {OptimizerKind::Adafactor, "adafactor"},
+    {OptimizerKind::AdamW, "adamw"},
+    {OptimizerKind::AdamWRms, "adamw_rms"},
+});
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::AdamWRms;
+  double beta1 = 0.9;  // beta1, beta2 and eps are AdamW's; Adafactor's numbers are T5's, and fixed
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;  // decoupled; never of norm scales and biases
+};
+
+// Moves fp32 or float64 parameters along their .grad. With bf16 models these are the fp32 masters.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // A parameter without a gradient keeps its value and its averages.
+  void step(double learning_rate);
+  int64_t steps() const { return steps_; }
+
+  // "steps", and "<parameter>.<average>" for each running average: the live tensors, not copies.
+  TensorMap state() const;
+  // Continues bit for bit. Refuses, before anything is changed, a state that is not exactly this
+  // optimizer's, naming the first tensor that differs.
+  void load_state(const TensorMap& found, const std::string& origin);
+
+ protected:
+  struct Parameter {
+    std::string name;
+    torch::Tensor value;
+    TensorMap averages;
+  };
+  using Parameters = std::vector<Parameter*>;
+
+  explicit Optimizer(const TensorMap& parameters);
+  std::vector<Parameter>& parameters() { return parameters_; }
+
+  // All of `moving` have gradients; steps() counts this update already.
+  virtual void update(const Parameters& moving, double learning_rate) = 0;
+
+  // One tensor of each, in their order: what a _foreach op takes.
+  static std::vector<torch::Tensor> values(const Parameters& of);
+  static std::vector<torch::Tensor> gradients(const Parameters& of);
+  static std::vector<torch::Tensor> averages(const Parameters& of, const std::string& name);
+
+  // Norm scales and biases, which have one dimension, are not pulled to zero.
+  static bool decays(const torch::Tensor& value) { return value.dim() > 1; }
+
+ private:
+  std::vector<Parameter> parameters_;
+  int64_t steps_ = 0;
+};
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
+                                          const TensorMap& parameters);
+
+}  // namespace convseq

@@ -1,0 +1,176 @@
+#include "data/task.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "data/split_summary.h"
+#include "data/task_reader.h"
+#include "temp_folder.h"
+
+namespace convseq {
+using testing::message_of;
+using testing::TempFolder;
+
+namespace {
+
+std::vector<TaskExample> examples_of(const Task& task, const std::string& split,
+                                     TaskReaderOptions options = {}) {
+  TaskReader reader(task, split, std::move(options));
+  std::vector<TaskExample> examples;
+  for (TaskExample example; reader.next(example);) examples.push_back(example);
+  return examples;
+}
+
+Task task_from(const TempFolder& folder, const std::string& json) {
+  return find_task(folder.file("task.json", json));
+}
+
+const std::string kReviews =
+    R"({"name": "reviews", "files": {"train": "a.csv", "test": ["a.csv", "b.csv"]},
+        "source": "review: {text}", "target": "{label}", "labels": ["bad", "good"],
+        "label_map": {"0": "bad", "1": "good"}, "drop": {"label": ["?"]}})";
+
+}  // namespace
+
+TEST(Task, ReadsExamplesOfEverySplit) {
+  TempFolder folder;
+  folder.file("a.csv", "text,label\nfine,1\nso so,?\nawful,bad\n");
+  folder.file("b.csv", "text,label\nnice,good\n");
+  const Task task = task_from(folder, kReviews);
+  const auto test = examples_of(task, "test");
+  ASSERT_EQ(test.size(), 3u);
+  EXPECT_EQ(test[0].source.text, "review: fine");
+  EXPECT_EQ(test[0].target, "good") << "mapped";
+  EXPECT_EQ(test[1].target, "bad") << "already a label; the row before is left out";
+  EXPECT_EQ(test[2].source.text, "review: nice");
+
+  TaskReader reader(task, "train");
+  for (TaskExample example; reader.next(example);) {
+  }
+  EXPECT_EQ(reader.read(), 2);
+  EXPECT_EQ(reader.dropped(), 1);
+}
+
+TEST(Task, KeepsEveryAcceptableAnswerAndTheCategory) {
+  TempFolder folder;
+  folder.file("a.jsonl", R"({"q": "who?", "a": ["Ann", "Ann Lee"], "kind": "person"})");
+  const Task task = task_from(folder, R"({"name": "t", "files": {"test": "a.jsonl"},
+      "source": "{q}", "answers": "a", "category": "kind"})");
+  const auto examples = examples_of(task, "test");
+  ASSERT_EQ(examples.size(), 1u);
+  EXPECT_EQ(examples[0].target, "Ann");
+  EXPECT_EQ(examples[0].answers, (std::vector<std::string>{"Ann", "Ann Lee"}));
+  EXPECT_EQ(examples[0].category, "person");
+}
+
+TEST(Task, LooksBesideTheTaskFileAndThenInTheDataFolder) {
+  TempFolder folder, data;
+  data.file("a.csv", "text,label\nfrom the data folder,1\n");
+  const Task task = task_from(folder, kReviews);
+  EXPECT_EQ(examples_of(task, "train", {.data = data.path()})[0].source.text,
+            "review: from the data folder");
+  EXPECT_EQ(
+      message_of<Error>([&] { examples_of(task, "train", {.data = "/none"}); }),
+      fmt::format("the task reviews has no file {}, nor /none/a.csv", (folder / "a.csv").string()));
+  folder.file("a.csv", "text,label\nfrom beside,1\n");
+  EXPECT_EQ(examples_of(task, "train", {.data = data.path()})[0].source.text,
+            "review: from beside");
+}
+
+struct BadRow {
+  std::string name, content, problem;
+};
+
+TEST(Task, NamesABadRowOrSkipsAndCountsIt) {
+  TempFolder folder;
+  for (const BadRow& bad : {BadRow{"a.csv", "text,label\nx,1\ny,great\nz,0\n",
+                                   ":3: the label \"great\" is not in the task's list: bad, good"},
+                            BadRow{"a.jsonl",
+                                   "{\"text\": \"x\", \"label\": 1}\n{\"text\": \"y\"}\n"
+                                   "{\"text\": \"z\", \"label\": \"bad\"}\n",
+                                   ":2: has no column label; it has: text"}}) {
+    const auto path = folder.file(bad.name, bad.content);
+    Task task = task_from(folder, kReviews);
+    task.files = {{"all", {bad.name}}};
+    EXPECT_EQ(message_of<Error>([&] { examples_of(task, "all"); }), path.string() + bad.problem);
+    BadLines skipped(OnBadLine::Skip);
+    EXPECT_EQ(examples_of(task, "all", {.lines = {.bad_lines = &skipped}}).size(), 2u);
+    EXPECT_EQ(skipped.skipped(), 1);
+  }
+}
+
+TEST(Task, ASplitWithoutAnyGoodRowIsAnErrorEvenWhenSkipping) {
+  TempFolder folder;
+  folder.file("a.csv", "text,label\nx,great\n");
+  const Task task = task_from(folder, kReviews);
+  BadLines skipped(OnBadLine::Skip);
+  EXPECT_EQ(
+      message_of<Error>([&] { examples_of(task, "train", {.lines = {.bad_lines = &skipped}}); }),
+      "the split train of the task reviews has no example that can be used");
+}
+
+TEST(Task, FilesAreCheckedByName) {
+  TempFolder folder;
+  const std::string path = (folder / "task.json").string();
+  const auto message = [&](const std::string& fields) {
+    return message_of<Error>(
+        [&] { task_from(folder, R"({"name": "t", "files": {"test": "a.csv"}, )" + fields + "}"); });
+  };
+  const std::string templates = R"("source": "{text}", "target": "{label}")";
+  EXPECT_EQ(message(templates), "");
+  EXPECT_EQ(message(templates + R"(, "lables": [])").find(path + ": lables is no known key"), 0u);
+  EXPECT_EQ(message(R"("target": "{label}")"), path + ": source is missing");
+  EXPECT_EQ(message(R"("source": "text", "target": "{label}")"),
+            path + ": source \"text\" puts in no field; write {name} for one");
+  EXPECT_EQ(
+      message(R"("source": "{text", "target": "{label}")").find(path + ": source: the template"),
+      0u);
+  EXPECT_EQ(message(R"("source": "{text}")"),
+            path + ": one of target and answers is needed, and not both");
+  EXPECT_EQ(message(templates + R"(, "cut": "premise")"),
+            path + ": cut is premise, which is no field of source; allowed: text");
+  EXPECT_EQ(message(templates + R"(, "metrics": ["f1"])"),
+            path + ": the metric f1 needs a positive_label; macro_f1 does not");
+  EXPECT_EQ(message(templates + R"(, "metrics": ["bleu"])")
+                .find(path + ": metrics is \"bleu\"; allowed: accuracy"),
+            0u);
+  EXPECT_EQ(message(templates + R"(, "labels": ["a"], "positive_label": "b")"),
+            path + ": positive_label is b, which is no label; allowed: a");
+  EXPECT_EQ(message(templates + R"(, "labels": ["a", "a"])"), path + ": labels names one twice");
+  EXPECT_EQ(message(templates + R"(, "labels": ["a"], "label_map": {"0": "b"})"),
+            path + ": label_map: 0 becomes b, which is no label");
+  EXPECT_EQ(message(templates + R"(, "max_source_tokens": 1)"),
+            path + ": max_source_tokens 1 and max_target_tokens 64 must be 2 or more");
+  EXPECT_EQ(
+      message_of<Error>([] { find_task("sst3"); }).find("sst3: neither a task file nor a known"),
+      0u);
+  EXPECT_EQ(message_of<Error>([] { find_task("sst2").files_of("tests"); }),
+            "the task sst2 has no split tests; it has: train, validation, test");
+}
+
+TEST(Task, APersonsOwnTableNeedsNoTaskFile) {
+  TempFolder folder;
+  const auto path = folder.file("mine.tsv", "stars\tbody\n5\tlovely\n");
+  const Task task = ad_hoc_task("review: {body}", "{stars}", {{"all", {path}}});
+  const auto examples = examples_of(task, "all");
+  EXPECT_EQ(examples[0].source.text, "review: lovely");
+  EXPECT_EQ(examples[0].target, "5");
+  EXPECT_EQ(message_of<Error>([&] {
+              examples_of(ad_hoc_task("{text}", "{stars}", {{"all", {path}}}), "all");
+            }),
+            path.string() + ":1: has no column text; it has: stars, body");
+}
+
+TEST(SplitSummary, CountsLabelsAndLengths) {
+  TempFolder folder;
+  const auto path = folder.file("a.csv", "text,label\na b c,1\na,1\na b,0\n");
+  const SplitSummary summary =
+      summarise_split(ad_hoc_task("{text}", "{label}", {{"all", {path}}}), "all", {.examples = 1});
+  EXPECT_EQ(summary.rows, 3);
+  EXPECT_EQ(summary.targets, (SplitSummary::Counts{{"1", 2}, {"0", 1}}));
+  EXPECT_EQ(summary.source.mean, 2);
+  EXPECT_EQ(summary.source.longest, 3);
+  EXPECT_EQ(summary.examples.size(), 1u);
+}
+
+}  // namespace convseq

@@ -1,0 +1,160 @@
+#include "train/pretrain.h"
+
+#include <fstream>
+
+#include "data/small_corpus.h"
+#include "model/presets.h"
+#include "temp_folder.h"
+#include "tensor_checks.h"
+#include "train/training_checkpoint.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::message_of;
+using testing::TempFolder;
+
+namespace {
+
+class Pretraining : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    corpus_ = testing::write_small_corpus(folder_, 2, 60);
+    vocabulary_ = testing::small_tokenizer(folder_).vocabulary().size();
+  }
+
+  PretrainOptions options(const std::string& out,
+                          const std::string& model = "paper-light-tiny") const {
+    PretrainOptions options;
+    options.out = folder_ / out;
+    options.tokenizer = folder_ / "small.model";
+    options.model =
+        find_model_config(model, {fmt::format("vocab_size={}", vocabulary_), "d_model=32",
+                                  "d_ff=64", "heads=2", "d_kv=16", "dropout=0.1"});
+    options.corpus.corpora = {{.corpus = corpus_}};
+    options.corpus.batch_rows = 4;
+    options.corpus.room = {32, 16};
+    options.schedule.warmup_steps = 2;
+    options.steps = 12;
+    options.save_every = 4;
+    options.log_every = 1;
+    options.progress = false;
+    return options;
+  }
+
+  // As a run that is stopped after `steps` more steps.
+  static PretrainOptions stopped_after(PretrainOptions options, int steps) {
+    options.stop = [steps, taken = 0]() mutable { return ++taken == steps; };
+    return options;
+  }
+
+  std::string weights(const std::string& out) const {
+    return read_text_file(folder_ / out / kWeightsFile);
+  }
+
+  TempFolder folder_;
+  std::string corpus_;
+  int64_t vocabulary_ = 0;
+};
+
+TEST_F(Pretraining, ResumedEqualsUninterruptedBitForBit) {
+  EXPECT_TRUE(pretrain(options("whole")).finished);
+  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 3)).finished);
+  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 4)).finished);
+  EXPECT_TRUE(pretrain(options("parts")).finished);
+  EXPECT_EQ(weights("parts"), weights("whole"));
+}
+
+TEST_F(Pretraining, TakesTheCheckpointBeforeADamagedOne) {
+  pretrain(options("whole"));
+  pretrain(stopped_after(options("parts"), 9));
+  // A byte in the middle of the newest weights.
+  const fs::path newest = folder_ / "parts" / "checkpoint-00000009" / kWeightsFile;
+  {
+    std::fstream file(newest, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(newest) / 2));
+    file.put('\x55');
+  }
+  EXPECT_TRUE(pretrain(options("parts")).finished);
+  EXPECT_EQ(weights("parts"), weights("whole"));
+}
+
+TEST_F(Pretraining, MicroBatchesGiveTheGradientOfTheBatch) {
+  auto whole = options("whole"), parts = options("parts");
+  for (auto* each : {&whole, &parts}) {
+    each->model.dropout = 0;
+    each->steps = 3;
+  }
+  parts.micro_batch_rows = 3;  // 3 and 1
+  pretrain(whole);
+  pretrain(parts);
+  const auto a = load_tensors(folder_ / "whole" / kWeightsFile).tensors,
+             b = load_tensors(folder_ / "parts" / kWeightsFile).tensors;
+  for (const auto& [name, tensor] : a) testing::expect_close(b.at(name), tensor, 1e-4, name);
+}
+
+TEST_F(Pretraining, LearnsWithEveryMixerInFp32AndBf16) {
+  for (const char* family : {"transformer", "depthwise", "light", "dynamic", "dilated"}) {
+    for (auto compute : {torch::kFloat32, torch::kBFloat16}) {
+      auto run = options(fmt::format("{}-{}", family, torch::toString(compute)),
+                         fmt::format("paper-{}-tiny", family));
+      run.compute = compute;
+      run.steps = 40;
+      run.save_every = 100;
+      run.validation_corpus = corpus_;
+      run.validation_batches = 2;
+      run.validate_every = 100;
+      const PretrainSummary done = pretrain(run);
+      EXPECT_EQ(done.skipped_steps, 0);
+      // Random answers cost log(640) = 6.5; unigram statistics alone bring it far below.
+      EXPECT_LT(done.best_validation.value(), 5.0) << family << " " << torch::toString(compute);
+    }
+  }
+}
+
+TEST_F(Pretraining, WritesAModelFolderMetricsAndKeepsTheLastCheckpoints) {
+  pretrain(options("run"));
+  EXPECT_NO_THROW(load_model(folder_ / "run"));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "checkpoint-00000012"));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "checkpoint-00000008"));
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "checkpoint-00000004"));
+  std::ifstream metrics(folder_ / "run" / "metrics.jsonl");
+  int64_t lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) {
+    const Json json = parse_json(line, "metrics");
+    EXPECT_EQ(json["step"], lines + 1);
+    EXPECT_TRUE(json["loss"].is_number());
+  }
+  EXPECT_EQ(lines, 12);
+}
+
+TEST_F(Pretraining, StopsWhenTheLossStaysNotFinite) {
+  auto run = options("run");
+  run.most_skipped_in_a_row = 3;
+  run.step.z_loss = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(message_of<Error>([&] { pretrain(run); }),
+            (folder_ / "run").string() +
+                ": 3 steps in a row had a loss or gradient that is not finite; stopped at step 3");
+  // Nothing moved, and the cursor is saved.
+  const auto state = Checkpoints(folder_ / "run", 2).load_latest(run.model);
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->step, 3);
+  EXPECT_EQ(state->skipped_steps, 3);
+}
+
+TEST_F(Pretraining, RefusesWhatDoesNotFitBeforeAnyWork) {
+  auto vocabulary = options("a");
+  vocabulary.model.vocab_size = 1000;
+  EXPECT_EQ(
+      message_of<Error>([&] { pretrain(vocabulary); }),
+      fmt::format("{}: the tokenizer has {} ids, the model's vocab_size is 1000; set vocab_size={}",
+                  vocabulary.tokenizer.string(), vocabulary_, vocabulary_));
+  pretrain(stopped_after(options("b"), 1));
+  auto other = options("b");
+  other.model.d_ff = 32;
+  EXPECT_EQ(message_of<Error>([&] { pretrain(other); }),
+            (folder_ / "b" / "checkpoint-00000001").string() +
+                ": is a checkpoint of another model; choose another folder, or the same config");
+}
+
+}  // namespace
+}  // namespace convseq
