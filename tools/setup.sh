@@ -29,13 +29,14 @@ python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pi
 
 libtorch=$(tools/find_libtorch.sh)
 
-# Not needed, but a build takes several times longer without: asked for on a first set-up only, so that a
-# machine that has all it needs is left in peace.
-faster=()
-have_command clang++ || faster+=(clang)
-have_command ccache || faster+=(ccache)
-have_command ld.lld || have_command ld.mold || faster+=(lld)
-have_command clang-format || faster+=(clang-format)
+# Not needed: asked for on a first set-up only, so that a machine that has all it needs is left in peace.
+optional=()
+have_command clang++ || optional+=(clang)  # a build takes several times longer without these three
+have_command ccache || optional+=(ccache)
+have_command ld.lld || have_command ld.mold || optional+=(lld)
+have_command clang-format || optional+=(clang-format)
+have_command mpicxx || optional+=(libopenmpi-dev)  # training by several processes on CPUs
+have_command mpirun || optional+=(openmpi-bin)
 
 may_install() { [ "$(id -u)" = 0 ] && have_command apt-get; }
 if [ ${#missing[@]} -gt 0 ] && ! may_install; then
@@ -53,7 +54,7 @@ if [ ${#missing[@]} -gt 0 ] || [ -z "$libtorch" ]; then
   log=$(mktemp)
   install ${missing[@]+"${missing[@]}"} || { tail -n 20 "$log" >&2; exit 1; }
   if may_install; then
-    install ${faster[@]+"${faster[@]}"} || echo "setup: going on without ${faster[*]}"
+    install ${optional[@]+"${optional[@]}"} || echo "setup: going on without ${optional[*]}"
   fi
   rm -f "$log"
 fi

@@ -16,7 +16,7 @@ class ProtoMessage;
 struct TensorBoardOptions {
   // Where a run goes on after this step, what earlier files of the folder hold of later ones is
   // superseded.
-  std::optional<int64_t> resumed_step;
+  std::optional<int64_t> resumed_step = std::nullopt;
   std::function<std::chrono::system_clock::time_point()> clock = std::chrono::system_clock::now;
 };
 
