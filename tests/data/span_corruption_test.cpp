@@ -126,7 +126,9 @@ TEST(SpanCorruption, TextComesFirstNoiseLastAndSentinelsDescend) {
     int32_t expected = 32099;
     bool after_sentinel = false;
     for (const int32_t id : example.source) {
-      if (kVocabulary.is_sentinel(id)) EXPECT_EQ(id, expected--);
+      if (kVocabulary.is_sentinel(id)) {
+        EXPECT_EQ(id, expected--);
+      }
       EXPECT_FALSE(after_sentinel && kVocabulary.is_sentinel(id)) << "no text between two spans";
       after_sentinel = kVocabulary.is_sentinel(id);
     }

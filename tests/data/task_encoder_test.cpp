@@ -84,7 +84,9 @@ TEST(TaskEncoder, NeverExceedsTheLimitAndCountsWhatItCut) {
         const auto length = static_cast<int64_t>(encoder.encode(example).source.size());
         too_long += whole > limit;
         EXPECT_LE(length, limit);
-        if (whole <= limit) EXPECT_EQ(length, whole);
+        if (whole <= limit) {
+          EXPECT_EQ(length, whole);
+        }
       }
       EXPECT_EQ(encoder.sources_cut(), too_long);
     }
