@@ -120,7 +120,7 @@ TEST(TaskFiles, EverySplitOfEveryTaskIsInTheTable) {
 
 class RealTaskFiles : public ::testing::TestWithParam<Expected> {};
 INSTANTIATE_TEST_SUITE_P(Tasks, RealTaskFiles, ::testing::ValuesIn(kExpected),
-                         [](const auto& info) { return info.param.task + "_" + info.param.split; });
+                         [](const auto& each) { return each.param.task + "_" + each.param.split; });
 
 TEST_P(RealTaskFiles, HaveTheRowsAndLabelsThatAreExpected) {
   const Expected& expected = GetParam();

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                                            "light_even_kernel", "light_encoder_attention",
                                            "light_pre_rms", "light_no_glu_no_softmax",
                                            "attention_learned", "dynamic_untied_classifier"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 }  // namespace
 }  // namespace convseq

@@ -48,7 +48,7 @@ TEST_P(HfT5, ConvertedModelGivesTransformersNumbers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, HfT5, ::testing::Values("v1_0", "v1_1"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 }  // namespace
 

@@ -21,7 +21,8 @@ TEST(Summary, FoldsBlocksThatLookAlike) {
   const Seq2Seq model(find_model_config("paper-dilated-small"));
   const SummaryNode root = summarise(model.named_parameters().pairs());
   EXPECT_EQ(root.parameters, model.parameter_count());
-  const SummaryNode& blocks = child(child(root, "encoder"), "blocks");
+  const SummaryNode& encoder = child(root, "encoder");
+  const SummaryNode& blocks = child(encoder, "blocks");
   std::vector<std::string> names;
   int64_t sum = 0;
   for (const SummaryNode& block : blocks.children) {
