@@ -8,7 +8,8 @@
 #include "base/metrics_log.h"
 #include "base/progress.h"
 #include "base/tensorboard.h"
-#include "model/flops.h"
+#include "data/document_reader.h"
+#include "data/shard_manifest.h"
 #include "train/training_checkpoint.h"
 
 namespace convseq {
@@ -42,6 +43,10 @@ void check(const PretrainOptions& options, const Tokenizer& tokenizer) {
           options.tokenizer.string(), tokenizer.vocabulary().size(), options.model.vocab_size,
           tokenizer.vocabulary().size());
   require(options.steps > 0, "steps is {}; must be more than 0", options.steps);
+  for (const CorpusShare& share : options.corpus.corpora) {
+    if (!ShardManifest::is_in(share.corpus))
+      expand_corpus(share.corpus);  // throws where nothing is
+  }
   std::error_code error;
   fs::create_directories(options.out, error);
   require(fs::is_directory(options.out), "{}: cannot create: {}", options.out.string(),

@@ -148,6 +148,11 @@ TEST_F(Pretraining, RefusesWhatDoesNotFitBeforeAnyWork) {
       message_of<Error>([&] { pretrain(vocabulary); }),
       fmt::format("{}: the tokenizer has {} ids, the model's vocab_size is 1000; set vocab_size={}",
                   vocabulary.tokenizer.string(), vocabulary_, vocabulary_));
+  auto nowhere = options("c");
+  nowhere.corpus.corpora = {{.corpus = (folder_ / "nowhere").string()}};
+  EXPECT_EQ(message_of<Error>([&] { pretrain(nowhere); }),
+            (folder_ / "nowhere").string() + ": no such file");
+  EXPECT_FALSE(fs::exists(folder_ / "c"));
   pretrain(stopped_after(options("b"), 1));
   auto other = options("b");
   other.model.d_ff = 32;
