@@ -27,8 +27,7 @@ Pairs random_pairs(const ModelConfig& config) {
   pairs.source = torch::randint(2, config.vocab_size, {kPairs, kSourceLength}, torch::kInt64);
   pairs.source_lengths = {torch::randint(4, kSourceLength + 1, {kPairs}, torch::kInt64)};
   pairs.target = torch::randint(2, config.vocab_size, {kPairs, kTargetLength}, torch::kInt64);
-  const auto start = torch::full({kPairs, 1}, config.decoder_start_token_id, torch::kInt64);
-  pairs.decoder_input = torch::cat({start, pairs.target.narrow(1, 0, kTargetLength - 1)}, 1);
+  pairs.decoder_input = decoder_inputs(config, pairs.target);
   return pairs;
 }
 

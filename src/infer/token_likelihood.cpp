@@ -9,12 +9,6 @@ constexpr int64_t kTokensAtOnce = 1024;  // 130 MB of fp32 logits for 32,128 pie
 
 }  // namespace
 
-torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets) {
-  const auto start =
-      torch::full({targets.size(0), 1}, config.decoder_start_token_id, targets.options());
-  return torch::cat({start, targets.slice(1, 0, -1)}, 1);
-}
-
 TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& decoded,
                                  const torch::Tensor& targets) {
   const auto states = decoded.split(kTokensAtOnce), wanted = targets.split(kTokensAtOnce);

@@ -4,9 +4,6 @@
 
 namespace convseq {
 
-// What the decoder is given where `targets` are wanted: the start token, then all but the last.
-torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets);  // [B,T]
-
 struct TokenLikelihood {
   torch::Tensor log = {};    // log p(target): [N] fp32, float64 of a float64 model
   torch::Tensor right = {};  // [N] bool: no token is likelier

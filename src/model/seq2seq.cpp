@@ -98,4 +98,10 @@ int64_t Seq2Seq::parameter_count() const {
   return count;
 }
 
+torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets) {
+  const auto start =
+      torch::full({targets.size(0), 1}, config.decoder_start_token_id, targets.options());
+  return torch::cat({start, targets.slice(1, 0, -1)}, 1);
+}
+
 }  // namespace convseq

@@ -48,4 +48,7 @@ class Seq2Seq : public torch::nn::Module {
   std::shared_ptr<torch::nn::LinearImpl> classifier_;  // only with classes
 };
 
+// What the decoder is given where `targets` are wanted: the start token, then all but the last.
+torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets);  // [B,T]
+
 }  // namespace convseq

@@ -17,11 +17,9 @@ ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::
   const auto target = ids(batch.target, batch.rows, batch.target_width);
   const nn::Lengths target_lengths{torch::tensor(batch.target_lengths)};
   const auto real = target_lengths.mask(batch.target_width);
-  const auto start = torch::full({batch.rows, 1}, config.decoder_start_token_id, torch::kInt64);
   ModelBatch result;
   result.source = ids(batch.source, batch.rows, batch.source_width).to(device);
-  result.decoder_input =
-      torch::cat({start, target.narrow(1, 0, batch.target_width - 1)}, 1).to(device);
+  result.decoder_input = decoder_inputs(config, target).to(device);
   result.labels = target.masked_fill(~real, kIgnoredLabel).to(device);
   const bool padded = std::any_of(batch.source_lengths.begin(), batch.source_lengths.end(),
                                   [&](int64_t length) { return length < batch.source_width; });

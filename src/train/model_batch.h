@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "data/batch.h"
-#include "model/config.h"
+#include "model/seq2seq.h"
 #include "train/token_loss.h"
 
 namespace convseq {

@@ -83,10 +83,11 @@ class Run {
     corpus.seed = options_.seed;
     CorpusStream stream(tokenizer_, objective_, corpus, state_.cursor);
     TrainStep step(model_, *weights_, *optimizer_, options_.step);
-    Progress progress({.label = "pretrain",
-                       .total = options_.steps,
-                       .unit = "steps",
-                       .out = options_.progress ? stderr : quiet_.get()});
+    std::optional<Progress> progress;
+    if (options_.progress) {
+      progress.emplace(
+          ProgressOptions{.label = "pretrain", .total = options_.steps, .unit = "steps"});
+    }
     int64_t skipped_in_a_row = 0;
     auto last_log = std::chrono::steady_clock::now();
     int64_t logged_tokens = state_.source_tokens;
@@ -110,7 +111,8 @@ class Run {
         last_log = now;
         logged_tokens = state_.source_tokens;
       }
-      progress.update(state_.step, fmt::format("loss {:.3f}  lr {:.2e}", last_.loss, rate));
+      if (progress)
+        progress->update(state_.step, fmt::format("loss {:.3f}  lr {:.2e}", last_.loss, rate));
       const bool too_many = skipped_in_a_row >= options_.most_skipped_in_a_row;
       if (!validation_.empty() && (state_.step % options_.validate_every == 0 || at_end))
         validate(metrics, board);
@@ -120,7 +122,7 @@ class Run {
               "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
               options_.out.string(), skipped_in_a_row, state_.step);
     }
-    progress.finish();
+    if (progress) progress->finish();
     if (state_.step == options_.steps) write_model_files(options_.out, model_folder());
     return {.step = state_.step,
             .source_tokens = state_.source_tokens,
@@ -206,7 +208,6 @@ class Run {
   std::vector<Batch> validation_;
   TrainingState state_;
   StepResult last_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> quiet_{std::fopen("/dev/null", "w"), std::fclose};
 };
 
 }  // namespace

@@ -11,27 +11,31 @@
 namespace convseq {
 namespace {
 
-// Adds a micro-batch's sums to the result; they become means at the end.
+// Adds up what micro-batches give. The sums stay on the device until means(): one wait a step, not
+// three a micro-batch.
 struct Sums {
-  StepResult result;
-  double correct = 0;
+  int64_t source_tokens = 0;
+  int64_t target_tokens = 0;
+  torch::Tensor sums;  // loss, nll, correct
 
   void add(const Batch& batch, const TokenLoss& loss) {
-    result.loss += loss.loss_sum.item<double>();
-    result.nll += loss.nll_sum.item<double>();
-    correct += static_cast<double>(loss.correct.item<int64_t>());
-    result.target_tokens += target_tokens(batch);
-    result.source_tokens +=
+    const auto more =
+        torch::stack({loss.loss_sum.detach().to(torch::kFloat64),
+                      loss.nll_sum.detach().to(torch::kFloat64), loss.correct.to(torch::kFloat64)});
+    sums = sums.defined() ? sums + more : more;
+    target_tokens += convseq::target_tokens(batch);
+    source_tokens +=
         std::accumulate(batch.source_lengths.begin(), batch.source_lengths.end(), int64_t{0});
   }
 
   StepResult means() const {
-    StepResult means = result;
-    const auto tokens = static_cast<double>(std::max<int64_t>(result.target_tokens, 1));
-    means.loss /= tokens;
-    means.nll /= tokens;
-    means.accuracy = correct / tokens;
-    return means;
+    if (!sums.defined()) return {};
+    const auto mean = sums.cpu() / static_cast<double>(std::max<int64_t>(target_tokens, 1));
+    return {.loss = mean[0].item<double>(),
+            .nll = mean[1].item<double>(),
+            .accuracy = mean[2].item<double>(),
+            .source_tokens = source_tokens,
+            .target_tokens = target_tokens};
   }
 };
 
