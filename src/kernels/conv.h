@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The convolutions' loops: raw pointers to contiguous arrays, sizes, a stream. Meaning as in
+// ops/reference.h; checks, dispatch and gradients live in ops/conv.h. Every sum is kept in fp32 and
+// made in a fixed order: the same numbers give the same bits every time. What a kernel cannot do it
+// refuses with an Error. The CUDA ones throw where the build has no nvcc.
+namespace convseq::kernels {
+
+enum class Type { Fp32, Bf16 };
+
+struct ConvShape {
+  Type type = Type::Fp32;  // of activations and their gradients
+  int64_t batch = 0;
+  int64_t time = 0;
+  int64_t channels = 0;  // C
+  int64_t heads = 0;     // H: contiguous groups of C/H channels share their taps; H = C: depthwise
+  int64_t kernel = 1;    // k
+  int64_t dilation = 1;
+  int64_t left = 0;  // tap j of output i reads i − left + j · dilation
+  bool glu = false;  // the input is [B,T,2C]: its first half times the sigmoid of its second
+};
+
+// A CUDA stream, opaque so that no CUDA header is needed to name it.
+using Stream = void*;
+
+// Inputs at or beyond a row's length count as zero, whatever they hold. Outputs are written whole.
+struct ConvForward {
+  const void* x = nullptr;           // [B,T,C], or [B,T,2C] with glu
+  const float* taps = nullptr;       // [H,k]
+  const int64_t* lengths = nullptr;  // [B]; null: every row is full
+  void* y = nullptr;                 // [B,T,C]
+};
+
+struct ConvBackward {
+  const void* x = nullptr;
+  const float* taps = nullptr;
+  const int64_t* lengths = nullptr;
+  const void* dy = nullptr;   // [B,T,C]
+  void* dx = nullptr;         // as x; zero where padded
+  float* dtaps = nullptr;     // [H,k]
+  void* workspace = nullptr;  // conv_backward_workspace_cuda() bytes; not used on a CPU
+};
+
+void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays);
+void conv_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream);
+void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays);
+void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
+size_t conv_backward_workspace_cuda(const ConvShape& shape);
+
+// The gate alone, for a mixer that needs its value: [B,T,2C] -> [B,T,C], zero where padded. Of the
+// shape only type, batch, time and channels count; of the arrays x, lengths, y or dy, dx.
+void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays);
+void glu_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream);
+void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays);
+void glu_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
+
+// Taps that differ by position, [B,T,H,k]: given as they are, or as logits whose softmax over k is
+// taken here, in fp32. x is already masked; `glu` and lengths are not looked at.
+struct DynamicTaps {
+  const void* values = nullptr;
+  Type type = Type::Fp32;
+  bool softmax = true;
+};
+
+struct DynamicConvForward {
+  const void* x = nullptr;
+  DynamicTaps taps;
+  void* y = nullptr;
+};
+
+struct DynamicConvBackward {
+  const void* x = nullptr;
+  DynamicTaps taps;
+  const void* dy = nullptr;
+  void* dx = nullptr;
+  void* dtaps = nullptr;  // of the values given, in their type
+};
+
+void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays);
+void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward& arrays,
+                               Stream stream);
+void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays);
+void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackward& arrays,
+                                Stream stream);
+
+// One more position of a causal convolution (time is 1): reads the last (k−1)·dilation inputs from
+// a ring, slot = position mod (k−1)·dilation, and puts x into it.
+struct ConvStep {
+  const void* x = nullptr;             // [B,C]
+  const float* static_taps = nullptr;  // [H,k], or null where `dynamic_taps` are given
+  DynamicTaps dynamic_taps;            // [B,H,k]
+  int64_t position = 0;                // of x: how many came before it
+  void* ring = nullptr;                // [B,(k−1)·dilation,C]; null where that is empty
+  void* y = nullptr;                   // [B,C]
+};
+
+void conv_step_cpu(const ConvShape& shape, const ConvStep& arrays);
+void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream stream);
+
+}  // namespace convseq::kernels
