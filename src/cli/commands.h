@@ -7,6 +7,8 @@
 namespace convseq::cli {
 
 void add_convert(CLI::App& program);
+void add_evaluate(CLI::App& program);
+void add_finetune(CLI::App& program);
 void add_inspect(CLI::App& program);
 void add_pretrain(CLI::App& program);
 void add_synth(CLI::App& program);

@@ -19,6 +19,8 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.fallthrough(false);
   convseq::cli::add_convert(program);
+  convseq::cli::add_evaluate(program);
+  convseq::cli::add_finetune(program);
   convseq::cli::add_inspect(program);
   convseq::cli::add_pretrain(program);
   convseq::cli::add_synth(program);

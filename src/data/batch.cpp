@@ -33,24 +33,63 @@ Side lay_out(std::span<const Example> examples, std::vector<int32_t> Example::*s
 
 }  // namespace
 
+int64_t Batch::source_tokens() const {
+  return std::accumulate(source_lengths.begin(), source_lengths.end(), int64_t{0});
+}
+
+int64_t Batch::target_tokens() const {
+  return std::accumulate(target_lengths.begin(), target_lengths.end(), int64_t{0});
+}
+
+double Batch::target_weight() const {
+  if (weights.empty()) return static_cast<double>(target_tokens());
+  return std::inner_product(weights.begin(), weights.end(), target_lengths.begin(), 0.0);
+}
+
 double Batch::padding_share() const {
   const size_t places = source.size() + target.size();
   if (places == 0) return 0;
-  const int64_t used = std::accumulate(source_lengths.begin(), source_lengths.end(), int64_t{0}) +
-                       std::accumulate(target_lengths.begin(), target_lengths.end(), int64_t{0});
+  const int64_t used = source_tokens() + target_tokens();
   return 1.0 - static_cast<double>(used) / static_cast<double>(places);
 }
 
 Batch make_batch(std::span<const Example> examples, ExampleLengths at_least) {
   Side source = lay_out(examples, &Example::source, at_least.source);
   Side target = lay_out(examples, &Example::target, at_least.target);
-  return {.rows = static_cast<int64_t>(examples.size()),
-          .source_width = source.width,
-          .target_width = target.width,
-          .source = std::move(source.ids),
-          .source_lengths = std::move(source.lengths),
-          .target = std::move(target.ids),
-          .target_lengths = std::move(target.lengths)};
+  Batch batch{.rows = static_cast<int64_t>(examples.size()),
+              .source_width = source.width,
+              .target_width = target.width,
+              .source = std::move(source.ids),
+              .source_lengths = std::move(source.lengths),
+              .target = std::move(target.ids),
+              .target_lengths = std::move(target.lengths),
+              .weights = {}};
+  const auto is_weighted = [](const Example& example) { return example.weight != 1; };
+  if (std::any_of(examples.begin(), examples.end(), is_weighted)) {
+    for (const Example& example : examples) batch.weights.push_back(example.weight);
+  }
+  return batch;
+}
+
+std::vector<Batch> cut_batch(const Batch& batch, int64_t rows) {
+  if (rows <= 0 || rows >= batch.rows) return {batch};
+  std::vector<Batch> parts;
+  for (int64_t begin = 0; begin < batch.rows; begin += rows) {
+    const int64_t end = std::min(begin + rows, batch.rows);
+    const auto slice = [&]<class T>(const std::vector<T>& all, int64_t width) {
+      if (all.empty()) return all;
+      return std::vector<T>(all.begin() + begin * width, all.begin() + end * width);
+    };
+    parts.push_back({.rows = end - begin,
+                     .source_width = batch.source_width,
+                     .target_width = batch.target_width,
+                     .source = slice(batch.source, batch.source_width),
+                     .source_lengths = slice(batch.source_lengths, 1),
+                     .target = slice(batch.target, batch.target_width),
+                     .target_lengths = slice(batch.target_lengths, 1),
+                     .weights = slice(batch.weights, 1)});
+  }
+  return parts;
 }
 
 }  // namespace convseq

@@ -19,12 +19,19 @@ struct Batch {
   std::vector<int64_t> source_lengths;  // [rows]
   std::vector<int64_t> target;          // [rows, target_width]
   std::vector<int64_t> target_lengths;  // [rows]
+  std::vector<double> weights;          // [rows]; none: all 1
 
+  int64_t source_tokens() const;  // real ones
+  int64_t target_tokens() const;
+  double target_weight() const;  // of all real target tokens: what a weighted loss is divided by
   double padding_share() const;  // of all places in source and target; 0 for an empty batch
   bool operator==(const Batch&) const = default;
 };
 
 // As wide as the longest example, or `at_least`, for batches that must all have one shape.
 Batch make_batch(std::span<const Example> examples, ExampleLengths at_least = {});
+
+// Cut into micro-batches of at most `rows` rows each; 0: one whole.
+std::vector<Batch> cut_batch(const Batch& batch, int64_t rows);
 
 }  // namespace convseq

@@ -9,6 +9,7 @@ namespace convseq {
 struct Example {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
+  double weight = 1;  // in the loss, against that of the others
 };
 
 }  // namespace convseq

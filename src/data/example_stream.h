@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/json_file.h"
 #include "data/batch.h"
 #include "data/batch_plan.h"
 #include "data/rank_rows.h"
@@ -17,6 +18,11 @@ struct ExampleStreamOptions {
 struct ExampleCursor {
   int64_t epoch = 0;
   int64_t batch = 0;
+
+  Json to_json() const { return {{"epoch", epoch}, {"batch", batch}}; }
+  static ExampleCursor from_json(const JsonObject& json) {
+    return {.epoch = json.get<int64_t>("epoch"), .batch = json.get<int64_t>("batch")};
+  }
   bool operator==(const ExampleCursor&) const = default;
 };
 

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "infer/inference_scope.h"
+
 namespace convseq {
 namespace {
 
@@ -15,6 +17,11 @@ std::vector<TokenIds> pick(const std::vector<TokenIds>& sequences,
 PaddedIds padded_for(const Seq2Seq& model, const std::vector<TokenIds>& sequences) {
   return pad(sequences, {.pad_token = model.config().pad_token_id,
                          .device = model.parameters().front().device()});
+}
+
+std::vector<size_t> likeliest(const torch::Tensor& scores) {  // [B,K]
+  const auto best = scores.argmax(1).cpu();
+  return {best.data_ptr<int64_t>(), best.data_ptr<int64_t>() + best.numel()};
 }
 
 // `answer` takes the numbers of a batch and returns one result for each.
@@ -44,9 +51,16 @@ std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<T
                                   const LengthBatchOptions& batches) {
   return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
     const auto scores = scorer.score(padded_for(scorer.model(), pick(sources, numbers)));
-    const auto best = scores.argmax(1).cpu();
-    return std::vector<size_t>(best.template data_ptr<int64_t>(),
-                               best.template data_ptr<int64_t>() + best.numel());
+    return likeliest(scores);
+  });
+}
+
+std::vector<size_t> choose_classes(Seq2Seq& model, const std::vector<TokenIds>& sources,
+                                   const LengthBatchOptions& batches) {
+  return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
+    const InferenceScope scope(model);
+    const PaddedIds source = padded_for(model, pick(sources, numbers));
+    return likeliest(model.classify(model.encode(source.ids, source.lengths), source.lengths));
   });
 }
 

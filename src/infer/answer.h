@@ -17,6 +17,10 @@ std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<Token
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});
 
+// The likeliest class of the head on the encoder.
+std::vector<size_t> choose_classes(Seq2Seq& model, const std::vector<TokenIds>& sources,
+                                   const LengthBatchOptions& batches = {});
+
 // The likelihood of each target, which ends with its EOS too.
 std::vector<TokenNll> answer_nlls(Seq2Seq& model, const std::vector<TokenIds>& sources,
                                   const std::vector<TokenIds>& targets,

@@ -29,13 +29,37 @@ void check_parameters(const TensorMap& expected, const TensorMap& found,
   }
 }
 
-void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
-  const TensorMap parameters = parameters_of(model);
+namespace {
+
+void copy_into(const TensorMap& parameters, const TensorMap& found, const std::string& origin) {
   check_parameters(parameters, found, origin);
   const torch::NoGradGuard no_grad;
   for (const auto& [name, parameter] : parameters) {
     torch::Tensor(parameter).copy_(found.at(name));
   }
+}
+
+}  // namespace
+
+void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
+  copy_into(parameters_of(model), found, origin);
+}
+
+void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
+  TensorMap wanted = parameters_of(model), given = found;
+  std::erase_if(given, [&](const auto& each) {
+    const bool unused = each.first.starts_with("decoder.") || each.first.starts_with("output.") ||
+                        each.first.starts_with("classifier.");
+    return unused && !wanted.contains(each.first);
+  });
+  std::erase_if(wanted, [&](const auto& each) {
+    if (!each.first.starts_with("classifier.")) return false;
+    const auto theirs = given.find(each.first);
+    if (theirs != given.end() && theirs->second.sizes() == each.second.sizes()) return false;
+    given.erase(each.first);
+    return true;
+  });
+  copy_into(wanted, given, origin);
 }
 
 void write_model_files(const fs::path& folder, const ModelFolder& model) {

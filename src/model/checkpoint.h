@@ -32,6 +32,9 @@ std::shared_ptr<Seq2Seq> load_model(const std::filesystem::path& folder,
 
 TensorMap parameters_of(const Seq2Seq& model);
 void check_parameters(const TensorMap& expected, const TensorMap& found, const std::string& origin);
+// For a model with a head of its own: takes all that both have. Its classifier may be new, the
+// other's decoder unused; any other difference is refused.
+void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin);
 void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin);
 
 }  // namespace convseq

@@ -41,6 +41,7 @@ void visit_fields(Config& config, Visit visit) {
   visit("encoder_attention_layers", config.encoder_attention_layers);
   visit("tie_embeddings", config.tie_embeddings);
   visit("classes", config.classes);
+  visit("labels", config.labels);
   visit("dropout", config.dropout);
   visit("tap_dropout", config.tap_dropout);
   visit("pad_token_id", config.pad_token_id);
@@ -116,8 +117,14 @@ class Checker {
       within(key, value, {1, kLargest});
     }
     within("encoder_layers", config_.encoder_layers, {1, kMostLayers});
-    within("decoder_layers", config_.decoder_layers, {1, kMostLayers});
+    // With a head of its own the encoder needs no decoder.
+    within("decoder_layers", config_.decoder_layers,
+           {config_.classes > 0 ? 0.0 : 1.0, kMostLayers});
     within("classes", config_.classes, {0, kLargest});
+    if (!config_.labels.empty() && std::ssize(config_.labels) != config_.classes) {
+      json_.refuse("labels", "has {} entries for {} classes", config_.labels.size(),
+                   config_.classes);
+    }
     within("norm_eps", config_.norm_eps, {0, 1});
     within("dropout", config_.dropout, {0, 0.99});
     within("tap_dropout", config_.tap_dropout, {0, 0.99});
@@ -145,7 +152,7 @@ class Checker {
 
   void per_layer(const char* key, const PerLayer& value, Side side) const {
     const auto entries = static_cast<int64_t>(value.values.size());
-    if (entries != 1 && entries != config_.layers(side)) {
+    if (entries != 1 && entries != config_.layers(side) && config_.layers(side) > 0) {
       json_.refuse(key, "has {} entries for {} {}layers", entries, config_.layers(side),
                    side == Side::Decoder ? "decoder " : "");
     }

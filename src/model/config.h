@@ -62,7 +62,8 @@ struct ModelConfig {
   std::vector<int64_t> encoder_attention_layers;  // blocks that get self-attention after the mixer
 
   bool tie_embeddings = true;
-  int64_t classes = 0;  // > 0: a linear head on the mean of the encoder's output
+  int64_t classes = 0;              // > 0: a linear head on the mean of the encoder's output
+  std::vector<std::string> labels;  // what the classes mean, one a class; may be empty
   double dropout = 0;
   double tap_dropout = 0;
 

@@ -83,10 +83,15 @@ Decoder::Decoder(const ModelConfig& config) : Stack(config, Side::Decoder) {
 torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
                                const nn::Lengths& source_lengths) {
   const int64_t time = embedded.size(1);
-  const nn::MixerContext context{.position_bias = position_bias(time, time)};
+  const auto bias = position_bias(time, time);
   auto x = enter(embedded, 0);
   for (const auto& block : blocks_) {
-    x = block->forward(x, block->remember(encoded, source_lengths), context);
+    x = run(
+        [=](const nn::Inputs& in) {
+          return block->forward(in[0], block->remember(in[1], source_lengths),
+                                {.position_bias = in[2]});
+        },
+        {x, encoded, bias});
   }
   return leave(x);
 }

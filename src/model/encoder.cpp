@@ -45,9 +45,15 @@ Encoder::Encoder(const ModelConfig& config) : Stack(config, Side::Encoder) {
 
 torch::Tensor Encoder::forward(const torch::Tensor& embedded, const nn::Lengths& lengths) {
   const int64_t time = embedded.size(1);
-  const nn::MixerContext context{.lengths = lengths, .position_bias = position_bias(time, time)};
+  const auto bias = position_bias(time, time);
   auto x = enter(embedded, 0);
-  for (const auto& block : blocks_) x = block->forward(x, context);
+  for (const auto& block : blocks_) {
+    x = run(
+        [=](const nn::Inputs& in) {
+          return block->forward(in[0], {.lengths = lengths, .position_bias = in[1]});
+        },
+        {x, bias});
+  }
   return leave(x);
 }
 

@@ -92,6 +92,23 @@ torch::Tensor Seq2Seq::decode(const torch::Tensor& tokens, DecodeState& state) {
   return decoder_->step(embedding_->forward(tokens), state);
 }
 
+void Seq2Seq::recompute_blocks(bool on) {
+  encoder_->recompute_blocks(on);
+  decoder_->recompute_blocks(on);
+}
+
+void Seq2Seq::freeze_encoder() {
+  encoder_is_frozen_ = true;
+  embedding_->weight.set_requires_grad(false);
+  for (auto& parameter : encoder_->parameters()) parameter.set_requires_grad(false);
+  train(is_training());
+}
+
+void Seq2Seq::train(bool on) {
+  Module::train(on);
+  if (encoder_is_frozen_) encoder_->eval();
+}
+
 int64_t Seq2Seq::parameter_count() const {
   int64_t count = 0;
   for (const auto& parameter : parameters()) count += parameter.numel();

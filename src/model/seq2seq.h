@@ -36,6 +36,12 @@ class Seq2Seq : public torch::nn::Module {
   // The same before the softmax's matrix, [B,n,d]: for those who need logits of few positions.
   torch::Tensor decode(const torch::Tensor& tokens, DecodeState& state);
 
+  void recompute_blocks(bool on);
+
+  // From here on the encoder and the embedding neither learn nor drop out.
+  void freeze_encoder();
+  void train(bool on = true) override;
+
   const ModelConfig& config() const { return config_; }
   int64_t parameter_count() const;
 
@@ -46,6 +52,7 @@ class Seq2Seq : public torch::nn::Module {
   std::shared_ptr<Decoder> decoder_;
   std::shared_ptr<nn::Linear> output_;                 // only when not tied
   std::shared_ptr<torch::nn::LinearImpl> classifier_;  // only with classes
+  bool encoder_is_frozen_ = false;
 };
 
 // What the decoder is given where `targets` are wanted: the start token, then all but the last.

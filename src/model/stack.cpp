@@ -39,6 +39,11 @@ torch::Tensor Stack::position_bias(int64_t queries, int64_t keys) const {
   return relative_bias_ ? relative_bias_->forward(queries, keys) : torch::Tensor();
 }
 
+torch::Tensor Stack::run(std::function<torch::Tensor(const nn::Inputs&)> block,
+                         const nn::Inputs& inputs) const {
+  return recomputes_ ? nn::recompute(std::move(block), inputs) : block(inputs);
+}
+
 void Stack::initialise_stack(torch::Generator& random) {
   const double deviation = 1 / std::sqrt(static_cast<double>(config_.d_model));
   if (positions_) nn::draw_normal(positions_->weight, deviation, random);

@@ -4,12 +4,17 @@
 
 #include "model/config.h"
 #include "nn/embedding.h"
+#include "nn/recompute.h"
 
 namespace convseq {
 
 // What encoder and decoder share around their blocks: positions at the entrance, the relative bias
 // that all attention layers of the stack use, dropout, and the final norm.
 class Stack : public torch::nn::Module {
+ public:
+  // In training, blocks are computed again in the backward pass instead of remembered.
+  void recompute_blocks(bool on) { recomputes_ = on; }
+
  protected:
   Stack(const ModelConfig& config, Side side);
 
@@ -18,11 +23,14 @@ class Stack : public torch::nn::Module {
   torch::Tensor leave(const torch::Tensor& x) const;
   torch::Tensor position_bias(int64_t queries, int64_t keys) const;  // undefined: none
   void initialise_stack(torch::Generator& random);
+  torch::Tensor run(std::function<torch::Tensor(const nn::Inputs&)> block,
+                    const nn::Inputs& inputs) const;
 
   ModelConfig config_;
   nn::Residual residual_;
 
  private:
+  bool recomputes_ = false;
   std::shared_ptr<nn::Embedding> positions_;  // learned
   std::shared_ptr<nn::RelativeBias> relative_bias_;
   std::shared_ptr<nn::Norm> norm_;

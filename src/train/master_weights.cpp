@@ -14,9 +14,16 @@ MasterWeights::MasterWeights(Seq2Seq& model, torch::Dtype compute) {
   }
   for (const auto& [name, parameter] : parameters_of(model)) {
     masters_[name] = parameter.detach().to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+    masters_[name].set_requires_grad(parameter.requires_grad());
   }
   model.to(compute);
   for (const auto& [name, parameter] : parameters_of(model)) model_parameters_.push_back(parameter);
+}
+
+TensorMap MasterWeights::learning() const {
+  TensorMap learning = masters_;
+  std::erase_if(learning, [](const auto& each) { return !each.second.requires_grad(); });
+  return learning;
 }
 
 void MasterWeights::collect_gradients() {

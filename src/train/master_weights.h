@@ -5,14 +5,15 @@
 
 namespace convseq {
 
-// The weights that an optimizer moves. A model that computes in bf16 has fp32 masters beside it;
+// The weights that are kept. A model that computes in bf16 has fp32 masters beside it;
 // one that computes in fp32 or float64 is its own master.
 class MasterWeights {
  public:
   MasterWeights(Seq2Seq& model, torch::Dtype compute);  // turns the model to `compute`
 
   const TensorMap& values() const { return masters_; }
-  void collect_gradients();  // the model's gradients become the masters'
+  TensorMap learning() const;  // those that need gradients: what an optimizer moves
+  void collect_gradients();    // the model's gradients become the masters'
   void clear_gradients();
   void publish();  // the masters' values become the model's
 

@@ -2,8 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <numeric>
-
 namespace convseq {
 namespace {
 
@@ -24,11 +22,10 @@ ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::
   const bool padded = std::any_of(batch.source_lengths.begin(), batch.source_lengths.end(),
                                   [&](int64_t length) { return length < batch.source_width; });
   if (padded) result.source_lengths.values = torch::tensor(batch.source_lengths).to(device);
+  if (!batch.weights.empty()) {
+    result.weights = torch::tensor(batch.weights, torch::kFloat32).to(device);
+  }
   return result;
-}
-
-int64_t target_tokens(const Batch& batch) {
-  return std::accumulate(batch.target_lengths.begin(), batch.target_lengths.end(), int64_t{0});
 }
 
 }  // namespace convseq

@@ -14,10 +14,9 @@ struct ModelBatch {
   nn::Lengths source_lengths;   // undefined values: no padding
   torch::Tensor decoder_input;  // [B,T]: the start token, then the target without its last
   torch::Tensor labels;         // [B,T]: the target, kIgnoredLabel where it is padding
+  torch::Tensor weights;        // [B] fp32; undefined: all 1
 };
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device);
-
-int64_t target_tokens(const Batch& batch);
 
 }  // namespace convseq

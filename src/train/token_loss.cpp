@@ -36,7 +36,7 @@ struct ChunkLoss {
 //   loss = −(1 − ε) log p_t − ε mean(log p) + ζ log²Z
 //   d loss / d x = (1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V
 ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
-                  const TokenLossOptions& options, bool wants_slope) {
+                  const torch::Tensor& weights, const TokenLossOptions& options, bool wants_slope) {
   const double smoothing = options.label_smoothing;
   const auto ignored = labels == kIgnoredLabel;
   const auto target = labels.masked_fill(ignored, 0).unsqueeze(1);
@@ -48,6 +48,7 @@ ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
   const auto z_loss = log_z.squeeze(1).square().mul_(options.z_loss).masked_fill_(ignored, 0);
   auto loss = nll * (1 - smoothing) + z_loss;
   if (smoothing > 0) loss -= log_p.mean(1).mul_(smoothing).masked_fill_(ignored, 0);
+  if (weights.defined()) loss *= weights;
   const TokenLoss sums = {.loss_sum = loss.sum(torch::kFloat64),
                           .nll_sum = nll.sum(torch::kFloat64),
                           .z_loss_sum = z_loss.sum(torch::kFloat64),
@@ -60,6 +61,7 @@ ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
   if (smoothing > 0) slope -= smoothing / static_cast<double>(logits.size(1));
   slope.scatter_add_(1, target, at::full_like(target_log_p, smoothing - 1));
   slope.masked_fill_(ignored.unsqueeze(1), 0);
+  if (weights.defined()) slope *= weights.unsqueeze(1);
   return {sums, slope};
 }
 
@@ -107,8 +109,10 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
       const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));
       const auto h = all_h.slice(0, begin, end);
       const auto logits = product(h, w.t()).mul_(options.output_scale);
-      const auto chunk =
-          loss_of(logits, labels.slice(0, begin, end), options, learns.hidden || learns.matrix);
+      const auto weights =
+          options.weights.defined() ? options.weights.slice(0, begin, end) : torch::Tensor();
+      const auto chunk = loss_of(logits, labels.slice(0, begin, end), weights, options,
+                                 learns.hidden || learns.matrix);
       add(total, chunk.sums);
       if (!chunk.slope.defined()) continue;
       const auto slope = chunk.slope.to(inside);
@@ -145,6 +149,9 @@ void check(const torch::Tensor& hidden, const torch::Tensor& matrix, const torch
   require(hidden.scalar_type() == matrix.scalar_type(),
           "token_loss: hidden is {} and the output matrix {}; wants one type",
           c10::toString(hidden.scalar_type()), c10::toString(matrix.scalar_type()));
+  require(!options.weights.defined() || options.weights.sizes() == labels.sizes(),
+          "token_loss: {} weights for {} labels",
+          options.weights.defined() ? options.weights.numel() : 0, labels.numel());
   require(options.label_smoothing >= 0 && options.label_smoothing < 1,
           "token_loss: label_smoothing is {}; must be in [0, 1)", options.label_smoothing);
   require(options.z_loss >= 0, "token_loss: z_loss is {}; must be ≥ 0", options.z_loss);

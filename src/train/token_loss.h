@@ -10,13 +10,14 @@ struct TokenLossOptions {
   double output_scale = 1;      // logits = output_scale · hidden Wᵀ (Seq2Seq::output_scale)
   double label_smoothing = 0;   // this share of each target spread evenly over the vocabulary
   double z_loss = 0;            // times log(Z)², keeps the softmax's normaliser near 1
+  torch::Tensor weights = {};   // [N] fp32, of each target in loss_sum; undefined: all 1
   int64_t chunk_tokens = 1024;  // of the logits, only these many rows are held at a time
 };
 
 // Sums over the real targets, for the caller to add up over micro-batches and processes and to
 // divide by `tokens`; on the device of the hidden states, so that nothing waits for them.
 struct TokenLoss {
-  torch::Tensor loss_sum;    // to differentiate: smoothed cross-entropy and z-loss, float64
+  torch::Tensor loss_sum;    // to differentiate: weighted, smoothed cross-entropy and z-loss
   torch::Tensor nll_sum;     // −log p(target); perplexity is exp(nll_sum / tokens)
   torch::Tensor z_loss_sum;  // the part of it in loss_sum
   torch::Tensor correct;     // targets that are the most likely token, int64

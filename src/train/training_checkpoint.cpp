@@ -1,7 +1,5 @@
 #include "train/training_checkpoint.h"
 
-#include <torch/torch.h>
-
 #include <algorithm>
 
 #include "base/atomic_file.h"
@@ -16,37 +14,18 @@ namespace {
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr const char* kStateFile = "trainer_state.json";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
-constexpr const char* kCpuRandom = "random.cpu";
-constexpr const char* kCudaRandom = "random.cuda";
 
 uint32_t checksum_of(const fs::path& file) { return crc32_of(MappedFile(file).bytes()); }
 
-void add_random_state(TensorMap& tensors) {
-  tensors[kCpuRandom] = at::detail::getDefaultCPUGenerator().get_state();
-  if (torch::cuda::is_available()) {
-    tensors[kCudaRandom] = at::globalContext().defaultGenerator(torch::kCUDA).get_state();
-  }
-}
-
-void take_random_state(TensorMap& tensors) {
-  const auto take = [&](const char* name, auto generator) {
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) return;
-    generator().set_state(found->second.clone());
-    tensors.erase(found);
-  };
-  take(kCpuRandom, [] { return at::detail::getDefaultCPUGenerator(); });
-  if (torch::cuda::is_available()) {
-    take(kCudaRandom, [] { return at::globalContext().defaultGenerator(torch::kCUDA); });
-  }
-  tensors.erase(kCudaRandom);
-}
-
-Json to_json(const TrainingState& state, const fs::path& folder) {
+Json to_json(const TrainingState& state, const RunIdentity& identity, const fs::path& folder) {
   Json json = {{"step", state.step},
                {"source_tokens", state.source_tokens},
                {"skipped_steps", state.skipped_steps},
-               {"cursor", state.cursor.to_json()},
+               {"skipped_in_a_row", state.skipped_in_a_row},
+               {"seconds", state.seconds},
+               {"validations_since_best", state.validations_since_best},
+               {"cursor", state.cursor},
+               {"identity", identity},
                {"model_checksum", checksum_of(folder / kWeightsFile)},
                {"optimizer_checksum", checksum_of(folder / kOptimizerFile)}};
   if (state.best_validation) json["best_validation"] = *state.best_validation;
@@ -58,17 +37,19 @@ void check_whole(const fs::path& file, int64_t checksum) {
           file.string());
 }
 
-TrainingState load(const fs::path& folder) {
-  const JsonObject json = JsonObject::from_file(folder / kStateFile);
+TrainingState state_of(const JsonObject& json, const fs::path& folder) {
   check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
   check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
   TrainingState state;
   state.step = json.get<int64_t>("step");
   state.source_tokens = json.get<int64_t>("source_tokens");
   state.skipped_steps = json.get<int64_t>("skipped_steps");
+  state.skipped_in_a_row = json.get<int64_t>("skipped_in_a_row");
+  state.seconds = json.get<double>("seconds");
+  state.validations_since_best = json.get<int64_t>("validations_since_best");
   if (json.has("best_validation")) state.best_validation = json.get<double>("best_validation");
   require(json.has("cursor"), "{}: cursor is missing", json.origin());
-  state.cursor = StreamCursor::from_json({json.json().at("cursor"), json.origin() + ": cursor"});
+  state.cursor = json.json().at("cursor");
   state.weights = load_tensors(folder / kWeightsFile).tensors;
   state.optimizer = load_tensors(folder / kOptimizerFile).tensors;
   return state;
@@ -92,13 +73,18 @@ std::vector<fs::path> Checkpoints::newest_first() const {
 
 void Checkpoints::save(const TrainingState& state, const ModelFolder& model) const {
   const fs::path path = folder_ / fmt::format("{}{:08}", kPrefix, state.step);
-  write_folder_atomically(path, [&](const fs::path& inside) {
-    write_model_files(inside, model);
-    TensorMap optimizer = state.optimizer;
-    add_random_state(optimizer);
-    save_tensors(inside / kOptimizerFile, {.tensors = optimizer, .metadata = {}});
-    write_json_file(inside / kStateFile, to_json(state, inside));
-  });
+  try {
+    write_folder_atomically(path, [&](const fs::path& inside) {
+      write_model_files(inside, model);
+      save_tensors(inside / kOptimizerFile, {.tensors = state.optimizer, .metadata = {}});
+      write_json_file(inside / kStateFile, to_json(state, identity_, inside));
+    });
+  } catch (const Error& error) {
+    const auto good = newest_first();
+    fail("{}; {}", error.what(),
+         good.empty() ? "there is no earlier checkpoint"
+                      : "the last good checkpoint is " + good.front().string());
+  }
   const auto all = newest_first();
   for (size_t i = static_cast<size_t>(keep_); i < all.size(); ++i) {
     std::error_code error;
@@ -106,21 +92,50 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
   }
 }
 
-std::optional<TrainingState> Checkpoints::load_latest(const ModelConfig& expected) const {
-  for (const fs::path& path : newest_first()) {
-    const ModelConfig found = ModelConfig::load(path / kConfigFile);
-    require(found == expected,
-            "{}: is a checkpoint of another model; choose another folder, or the same config",
-            path.string());
-    try {
-      TrainingState state = load(path);
-      take_random_state(state.optimizer);
-      return state;
-    } catch (const Error& error) {
-      log::warning("damaged checkpoint, taking the one before it: {}", error.what());
-    }
+void Checkpoints::check_identity(const Json& found, const fs::path& path) const {
+  for (const auto& [key, value] : identity_) {
+    const std::string theirs = found.is_object() ? found.value(key, "") : "";
+    require(theirs == value,
+            "{}: was made with {} {}, this run has {}; choose another folder, or the same {}",
+            path.string(), key, theirs.empty() ? "(not said)" : theirs, value, key);
   }
+}
+
+// Nothing where it is damaged. What is whole but of another run is refused.
+std::optional<TrainingState> Checkpoints::load(const fs::path& path,
+                                               const ModelConfig& expected) const {
+  std::optional<ModelConfig> config;
+  std::optional<TrainingState> state;
+  Json identity;
+  try {
+    config = ModelConfig::load(path / kConfigFile);
+    const JsonObject json = JsonObject::from_file(path / kStateFile);
+    state = state_of(json, path);
+    identity = json.json().value("identity", Json());
+  } catch (const Error& error) {
+    log::warning("damaged checkpoint, taking the one before it: {}", error.what());
+    return std::nullopt;
+  }
+  require(*config == expected,
+          "{}: is a checkpoint of another model; choose another folder, or the same config",
+          path.string());
+  check_identity(identity, path);
+  return state;
+}
+
+std::optional<TrainingState> Checkpoints::load_latest(const ModelConfig& expected) const {
+  const auto all = newest_first();
+  for (const fs::path& path : all) {
+    if (auto state = load(path, expected)) return state;
+  }
+  require(all.empty(), "{}: none of its {} checkpoints is whole; --fresh begins anew",
+          folder_.string(), all.size());
   return std::nullopt;
+}
+
+void Checkpoints::remove_all() const {
+  for (const fs::path& path : newest_first()) fs::remove_all(path);
+  fs::remove_all(best());
 }
 
 }  // namespace convseq

@@ -1,46 +1,62 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
-#include "data/stream_cursor.h"
 #include "model/checkpoint.h"
 
 namespace convseq {
 
-// All that a run needs to go on as if it had never stopped.
+// All that a run needs to go on as if it had never stopped. Random numbers need no place in it:
+// they are drawn anew for each step, from the run's seed and the step's number.
 struct TrainingState {
   int64_t step = 0;
   int64_t source_tokens = 0;
   int64_t skipped_steps = 0;
-  std::optional<double> best_validation;
-  StreamCursor cursor;
+  int64_t skipped_in_a_row = 0;
+  double seconds = 0;                     // of training so far
+  std::optional<double> best_validation;  // the best so far, and how many came after it
+  int64_t validations_since_best = 0;
+  Json cursor;          // of the data, behind the last batch; null: at its beginning
   TensorMap weights;    // masters
   TensorMap optimizer;  // Optimizer::state()
 };
 
+// What must be the same for a run to go on: {"tokenizer", its fingerprint} and the like.
+using RunIdentity = std::map<std::string, std::string>;
+
 // The checkpoints of a run, OUT/checkpoint-00000100 and so on: model folders with
 // optimizer.safetensors and trainer_state.json beside the weights. Each appears whole or not at
-// all; trainer_state.json holds the checksums of the others.
+// all; trainer_state.json holds the checksums of the others. OUT/best is the model folder of the
+// best validation.
 class Checkpoints {
  public:
-  Checkpoints(std::filesystem::path folder, int64_t keep)
-      : folder_(std::move(folder)), keep_(keep) {}
+  Checkpoints(std::filesystem::path folder, int64_t keep, RunIdentity identity = {})
+      : folder_(std::move(folder)), keep_(keep), identity_(std::move(identity)) {}
 
-  // Also saves libtorch's random state. The oldest beyond `keep` are removed once the new one is
-  // safe.
+  // The oldest beyond `keep` are removed once the new one is safe. Where it cannot be written, the
+  // Error names the last good one.
   void save(const TrainingState& state, const ModelFolder& model) const;
 
-  // The newest that is whole, and libtorch's random state with it; one that is damaged is reported
-  // and the one before it taken. Nothing where there is none.
+  // The newest that is whole; one that is damaged is reported and the one before it taken. Nothing
+  // where there is none. Refuses those of another model or identity.
   std::optional<TrainingState> load_latest(const ModelConfig& expected) const;
+
+  std::filesystem::path best() const { return folder_ / "best"; }
+  bool empty() const { return newest_first().empty(); }
+  void remove_all() const;  // for a run that begins anew
 
  private:
   std::vector<std::filesystem::path> newest_first() const;
+  void check_identity(const Json& found, const std::filesystem::path& path) const;
+  std::optional<TrainingState> load(const std::filesystem::path& path,
+                                    const ModelConfig& expected) const;
 
   std::filesystem::path folder_;
   int64_t keep_;
+  RunIdentity identity_;
 };
 
 }  // namespace convseq

@@ -34,7 +34,7 @@ class Pretraining : public ::testing::Test {
     options.corpus.batch_rows = 4;
     options.corpus.room = {32, 16};
     options.schedule.warmup_steps = 2;
-    options.steps = 12;
+    options.limits.steps = 12;
     options.save_every = 4;
     options.log_every = 1;
     options.progress = false;
@@ -57,10 +57,10 @@ class Pretraining : public ::testing::Test {
 };
 
 TEST_F(Pretraining, ResumedEqualsUninterruptedBitForBit) {
-  EXPECT_TRUE(pretrain(options("whole")).finished);
-  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 3)).finished);
-  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 4)).finished);
-  EXPECT_TRUE(pretrain(options("parts")).finished);
+  EXPECT_TRUE(pretrain(options("whole")).finished());
+  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 3)).finished());
+  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 4)).finished());
+  EXPECT_TRUE(pretrain(options("parts")).finished());
   EXPECT_EQ(weights("parts"), weights("whole"));
 }
 
@@ -74,7 +74,7 @@ TEST_F(Pretraining, TakesTheCheckpointBeforeADamagedOne) {
     file.seekp(static_cast<std::streamoff>(fs::file_size(newest) / 2));
     file.put('\x55');
   }
-  EXPECT_TRUE(pretrain(options("parts")).finished);
+  EXPECT_TRUE(pretrain(options("parts")).finished());
   EXPECT_EQ(weights("parts"), weights("whole"));
 }
 
@@ -82,7 +82,7 @@ TEST_F(Pretraining, MicroBatchesGiveTheGradientOfTheBatch) {
   auto whole = options("whole"), parts = options("parts");
   for (auto* each : {&whole, &parts}) {
     each->model.dropout = 0;
-    each->steps = 3;
+    each->limits.steps = 3;
   }
   parts.micro_batch_rows = 3;  // 3 and 1
   pretrain(whole);
@@ -98,12 +98,12 @@ TEST_F(Pretraining, LearnsWithEveryMixerInFp32AndBf16) {
       auto run = options(fmt::format("{}-{}", family, torch::toString(compute)),
                          fmt::format("paper-{}-tiny", family));
       run.compute = compute;
-      run.steps = 40;
+      run.limits.steps = 40;
       run.save_every = 100;
       run.validation_corpus = corpus_;
       run.validation_batches = 2;
       run.validate_every = 100;
-      const PretrainSummary done = pretrain(run);
+      const TrainingSummary done = pretrain(run);
       EXPECT_EQ(done.skipped_steps, 0);
       // Random answers cost log(640) = 6.5; unigram statistics alone bring it far below.
       EXPECT_LT(done.best_validation.value(), 5.0) << family << " " << torch::toString(compute);

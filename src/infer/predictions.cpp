@@ -1,0 +1,21 @@
+#include "infer/predictions.h"
+
+#include "base/atomic_file.h"
+
+namespace convseq {
+
+void write_predictions(const std::filesystem::path& path, const TaskSplit& split,
+                       const std::vector<Outcome>& outcomes) {
+  AtomicFile file(path);
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    Json line = {{"source", split.examples[i].source.text},
+                 {"prediction", outcomes[i].prediction},
+                 {"answers", outcomes[i].references},
+                 {"right", is_right(outcomes[i])}};
+    if (!outcomes[i].category.empty()) line["category"] = outcomes[i].category;
+    file.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  file.commit();
+}
+
+}  // namespace convseq

@@ -1,0 +1,86 @@
+#include "infer/task_answers.h"
+
+#include <fmt/ranges.h>
+
+#include "infer/inference_scope.h"
+
+namespace convseq {
+
+TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
+                     const TaskSplitOptions& options) {
+  TaskReader reader(task, split, options.reader);
+  TaskEncoder encoder(task, tokenizer);
+  TaskSplit result;
+  for (TaskExample example; reader.next(example);) {
+    Example ids = encoder.encode(example);
+    result.examples.push_back(std::move(example));
+    result.sources.push_back(std::move(ids.source));
+    result.targets.push_back(std::move(ids.target));
+    if (options.limit > 0 && std::ssize(result.examples) >= options.limit) break;
+  }
+  result.sources_cut = encoder.sources_cut();
+  return result;
+}
+
+AnswerBy usual_answer(const Seq2Seq& model, const Task& task) {
+  if (model.config().decoder_layers == 0) return AnswerBy::Head;
+  return task.labels.empty() ? AnswerBy::Greedy : AnswerBy::Labels;
+}
+
+TaskAnswerer::TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Task& task,
+                           AnswerBy by)
+    : model_(model), tokenizer_(tokenizer), task_(task), by_(by) {
+  const ModelConfig& config = model.config();
+  require(config.vocab_size == tokenizer.vocabulary().size(),
+          "the model's vocab_size is {}, its tokenizer has {} ids", config.vocab_size,
+          tokenizer.vocabulary().size());
+  require(by != AnswerBy::Labels || !task.labels.empty(),
+          "{}: has no list of labels to choose from; answer greedily", task.name);
+  require(by == AnswerBy::Head || config.decoder_layers > 0,
+          "the model has no decoder; it answers by its head alone");
+  if (by != AnswerBy::Head) return;
+  require(config.classes > 0, "the model has no classification head");
+  require(config.labels == task.labels, "{}: its labels are [{}], the model's head has [{}]",
+          task.name, fmt::join(task.labels, ", "), fmt::join(config.labels, ", "));
+}
+
+std::vector<std::string> TaskAnswerer::answer(const std::vector<TokenIds>& sources,
+                                              const LengthBatchOptions& batches) {
+  std::vector<std::string> texts;
+  if (by_ == AnswerBy::Greedy) {
+    const GreedyOptions greedy{.max_tokens = task_.max_target_tokens};
+    for (const Generation& each : generate_answers(model_, sources, greedy, batches)) {
+      texts.push_back(tokenizer_.decode(each.tokens));
+    }
+    return texts;
+  }
+  std::vector<size_t> chosen;
+  if (by_ == AnswerBy::Head) {
+    chosen = choose_classes(model_, sources, batches);
+  } else {
+    std::vector<TokenIds> labels;
+    for (const std::string& label : task_.labels) labels.push_back(tokenizer_.encode(label));
+    chosen = choose_labels(LabelScorer(model_, labels), sources, batches);
+  }
+  for (size_t number : chosen) texts.push_back(task_.labels[number]);
+  return texts;
+}
+
+std::vector<Outcome> outcomes_of(const TaskSplit& split, const std::vector<std::string>& answers) {
+  std::vector<Outcome> outcomes;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    outcomes.push_back({.prediction = answers[i],
+                        .references = split.examples[i].answers,
+                        .category = split.examples[i].category});
+  }
+  return outcomes;
+}
+
+Report judge(const Task& task, const std::vector<Outcome>& outcomes,
+             const BootstrapOptions& bootstrap) {
+  return make_report(outcomes, {.metrics = task.metrics,
+                                .labels = {.all = task.labels, .positive = task.positive_label},
+                                .bootstrap = bootstrap});
+}
+
+}  // namespace convseq

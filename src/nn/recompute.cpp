@@ -1,0 +1,77 @@
+#include "nn/recompute.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+namespace convseq::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+
+// While it lives, random numbers come again as they did from `state` on; then all goes on as
+// before.
+class RandomReplay {
+ public:
+  explicit RandomReplay(torch::Device device, const torch::Tensor& state)
+      : generator_(at::globalContext().defaultGenerator(device)), before_(generator_.get_state()) {
+    generator_.set_state(state);
+  }
+  ~RandomReplay() { generator_.set_state(before_); }
+  RandomReplay(const RandomReplay&) = delete;
+  RandomReplay& operator=(const RandomReplay&) = delete;
+
+ private:
+  torch::Generator generator_;
+  torch::Tensor before_;
+};
+
+struct Recomputation : torch::CustomClassHolder {
+  std::function<torch::Tensor(const Inputs&)> block;
+  torch::Tensor random_state;
+};
+
+class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const Inputs& inputs,
+                               const c10::intrusive_ptr<Recomputation>& what) {
+    what->random_state = at::globalContext().defaultGenerator(inputs.front().device()).get_state();
+    context->save_for_backward(inputs);
+    context->saved_data["what"] = c10::IValue::make_capsule(what);
+    return what->block(inputs);  // no gradients are recorded within a Function
+  }
+
+  static Inputs backward(AutogradContext* context, const Inputs& gradients) {
+    const auto what =
+        c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["what"].toCapsule());
+    Inputs inputs;
+    for (const auto& saved : context->get_saved_variables()) {
+      inputs.push_back(saved.defined() ? saved.detach().requires_grad_(saved.requires_grad())
+                                       : saved);
+    }
+    {
+      const torch::AutoGradMode recording(true);
+      const RandomReplay replay(inputs.front().device(), what->random_state);
+      what->block(inputs).backward(gradients.front());
+    }
+    Inputs slopes;
+    for (const auto& input : inputs) slopes.push_back(input.defined() ? input.grad() : input);
+    slopes.emplace_back();  // of the block itself
+    return slopes;
+  }
+};
+
+}  // namespace
+
+torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const Inputs& inputs) {
+  const bool learns = std::any_of(inputs.begin(), inputs.end(), [](const torch::Tensor& input) {
+    return input.defined() && input.requires_grad();
+  });
+  // Without an input that learns, the backward pass would not come by here.
+  if (!learns || !torch::GradMode::is_enabled()) return block(inputs);
+  auto what = c10::make_intrusive<Recomputation>();
+  what->block = std::move(block);
+  return RecomputeFunction::apply(inputs, what);
+}
+
+}  // namespace convseq::nn

@@ -1,0 +1,267 @@
+#include "train/finetune.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "data/example_stream.h"
+#include "data/random_use.h"
+#include "infer/predictions.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+bool has_split(const Task& task, const std::string& split) {
+  return std::any_of(task.files.begin(), task.files.end(),
+                     [&](const auto& each) { return each.first == split; });
+}
+
+struct Splits {
+  TaskSplit train;
+  TaskSplit validation;
+};
+
+void move_example(TaskSplit& from, size_t i, TaskSplit& to) {
+  to.examples.push_back(std::move(from.examples[i]));
+  to.sources.push_back(std::move(from.sources[i]));
+  to.targets.push_back(std::move(from.targets[i]));
+}
+
+// Which examples are held out follows from the seed alone.
+Splits hold_out(TaskSplit all, double share, uint64_t seed) {
+  Splits splits;
+  for (size_t i = 0; i < all.examples.size(); ++i) {
+    const bool held = Random(seed, {kHeldOut, i}).uniform() < share;
+    move_example(all, i, held ? splits.validation : splits.train);
+  }
+  return splits;
+}
+
+Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
+  const Task& task = options.task;
+  const std::string train = has_split(task, "train") ? "train" : task.files.front().first;
+  const auto read = [&](const std::string& split, int64_t limit) {
+    return read_split(task, split, tokenizer, {.reader = options.reader, .limit = limit});
+  };
+  if (!has_split(task, "validation")) {
+    Splits splits = hold_out(read(train, options.train_limit), options.held_out, options.seed);
+    require(!splits.train.examples.empty(), "{}: too few examples to hold some out", task.name);
+    return splits;
+  }
+  return {read(train, options.train_limit), read("validation", options.validation_limit)};
+}
+
+int32_t class_of(const Task& task, const std::string& label) {
+  const auto found = std::find(task.labels.begin(), task.labels.end(), label);
+  return static_cast<int32_t>(found - task.labels.begin());
+}
+
+std::map<std::string, double> weights_of(const FinetuneOptions& options, const TaskSplit& train) {
+  if (!options.balance_classes) return options.class_weights;
+  std::map<std::string, double> counts;
+  for (const TaskExample& example : train.examples) ++counts[example.target];
+  const double even =
+      static_cast<double>(train.examples.size()) / static_cast<double>(counts.size());
+  for (auto& [label, value] : counts) value = even / value;
+  return counts;
+}
+
+std::vector<Example> examples_of(const FinetuneOptions& options, TaskSplit train) {
+  const auto weights = weights_of(options, train);
+  std::vector<Example> examples;
+  for (size_t i = 0; i < train.examples.size(); ++i) {
+    const std::string& label = train.examples[i].target;
+    const auto weight = weights.find(label);
+    examples.push_back({.source = std::move(train.sources[i]),
+                        .target = options.form == AnswerForm::Pooled
+                                      ? std::vector<int32_t>{class_of(options.task, label)}
+                                      : std::move(train.targets[i]),
+                        .weight = weight == weights.end() ? 1 : weight->second});
+  }
+  return examples;
+}
+
+class TaskLesson : public Lesson {
+ public:
+  TaskLesson(const FinetuneOptions& options, const Tokenizer& tokenizer,
+             std::vector<Example> examples, const TaskSplit& validation, const Json& cursor,
+             Communicator& communicator)
+      : options_(options),
+        tokenizer_(tokenizer),
+        validation_(validation),
+        communicator_(communicator),
+        stream_(std::move(examples), stream_options(),
+                cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})) {
+  }
+
+  std::string name() const override { return "finetune"; }
+
+  TrainingBatch next() override {
+    ExampleBatch batch = stream_.next();
+    return {std::move(batch.batch), batch.after.to_json()};
+  }
+
+  bool can_validate() const override { return !validation_.examples.empty(); }
+
+  // The first process answers, all are told the score.
+  Validation validate(Seq2Seq& model) override {
+    Validation result;
+    const auto score = torch::zeros({1}, torch::kFloat64).to(options_.device);
+    if (communicator_.rank() == 0) {
+      result = judged(model);
+      score.fill_(result.score);
+    }
+    communicator_.broadcast(score, 0);
+    result.score = score.item<double>();
+    return result;
+  }
+
+ private:
+  ExampleStreamOptions stream_options() const {
+    return {.plan = {.tokens = int64_t{1} << 40,  // rows alone decide
+                     .max_rows = options_.batch_rows,
+                     .seed = options_.seed},
+            .rank = {.index = communicator_.rank(), .count = communicator_.size()}};
+  }
+
+  Validation judged(Seq2Seq& model) const {
+    TaskAnswerer answerer(model, tokenizer_, options_.task, usual_answer(model, options_.task));
+    const auto outcomes = outcomes_of(validation_, answerer.answer(validation_.sources));
+    const Report report = judge(options_.task, outcomes, {.resamples = 0});
+    Validation result{.score = report.scores.front().value};
+    for (const Score& score : report.scores) {
+      result.values.push_back({std::string(name_of(score.metric)), score.value});
+    }
+    result.values.push_back({"collapsed", report.collapse ? 1.0 : 0.0});
+    if (report.collapse) log::warning("{}", report.collapse->message());
+    return result;
+  }
+
+  const FinetuneOptions& options_;
+  const Tokenizer& tokenizer_;
+  const TaskSplit& validation_;
+  Communicator& communicator_;
+  ExampleStream stream_;
+};
+
+ModelConfig config_of(const FinetuneOptions& options) {
+  ModelConfig config = options.model;
+  if (options.form == AnswerForm::Pooled) {
+    config.classes = std::ssize(options.task.labels);
+    config.labels = options.task.labels;
+    config.decoder_layers = 0;
+  }
+  return config;
+}
+
+std::shared_ptr<Seq2Seq> first_model(const FinetuneOptions& options) {
+  auto model = std::make_shared<Seq2Seq>(config_of(options));
+  model->initialise(options.seed);
+  if (!options.from.empty()) {
+    const fs::path weights = options.from / kWeightsFile;
+    load_shared_parameters(*model, load_tensors(weights).tensors, weights.string());
+  }
+  if (options.freeze_encoder) model->freeze_encoder();
+  return model;
+}
+
+void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int processes) {
+  require(options.model.vocab_size == tokenizer.vocabulary().size(),
+          "{}: the tokenizer has {} ids, the model's vocab_size is {}", options.tokenizer.string(),
+          tokenizer.vocabulary().size(), options.model.vocab_size);
+  require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
+          "{}: a pooled head needs a list of at least two labels", options.task.name);
+  require(options.held_out > 0 && options.held_out < 1, "held_out is {}; must be between 0 and 1",
+          options.held_out);
+  for (const auto& [label, weight] : options.class_weights) {
+    require(class_of(options.task, label) < std::ssize(options.task.labels),
+            "class weights: {} is no label of {}", label, options.task.name);
+    require(weight > 0, "class weights: that of {} is {}; must be more than 0", label, weight);
+  }
+  check_batch(options.batch_rows, processes);
+}
+
+// Epochs become steps, and a validation at the end of each epoch, or every 1000 steps.
+FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
+  const double batches =
+      std::ceil(static_cast<double>(examples) / static_cast<double>(options.batch_rows));
+  TrainingLimits& limits = options.limits;
+  if (limits.steps == 0 && limits.source_tokens == 0 && limits.minutes == 0) {
+    limits.steps = std::max<int64_t>(1, std::llround(options.epochs * batches));
+  }
+  if (options.validate_every == 0) {
+    options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
+  }
+  options.step.pooled = options.form == AnswerForm::Pooled;
+  return options;
+}
+
+RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokenizer,
+                        const std::vector<Example>& examples) {
+  size_t tokens = 0;
+  for (const Example& example : examples) tokens += example.source.size() + example.target.size();
+  return {{"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
+          {"task", options.task.name},
+          {"examples", fmt::format("{} ({} tokens)", examples.size(), tokens)},
+          {"batch", std::to_string(options.batch_rows)}};
+}
+
+std::map<std::string, Report> evaluate_splits(const FinetuneOptions& options, Seq2Seq& model,
+                                              const Tokenizer& tokenizer,
+                                              const TaskSplit& validation) {
+  std::map<std::string, Report> reports;
+  TaskAnswerer answerer(model, tokenizer, options.task, usual_answer(model, options.task));
+  const auto answer = [&](const std::string& name, const TaskSplit& split) {
+    if (split.examples.empty()) return;
+    const auto outcomes = outcomes_of(split, answerer.answer(split.sources));
+    write_predictions(options.out / fmt::format("predictions-{}.jsonl", name), split, outcomes);
+    reports[name] = judge(options.task, outcomes, {});
+    if (reports[name].collapse) log::warning("{}: {}", name, reports[name].collapse->message());
+  };
+  answer("validation", validation);
+  if (has_split(options.task, "test")) {
+    answer("test", read_split(options.task, "test", tokenizer, {.reader = options.reader}));
+  }
+  return reports;
+}
+
+}  // namespace
+
+Json FinetuneSummary::to_json() const {
+  Json json = training.to_json();
+  for (const auto& [split, report] : reports) json["evaluation"][split] = convseq::to_json(report);
+  return json;
+}
+
+FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicator) {
+  const Tokenizer tokenizer = Tokenizer::load(given.tokenizer);
+  check(given, tokenizer, communicator.size());
+  Splits splits = read_splits(given, tokenizer);
+  const FinetuneOptions options = with_limits(given, splits.train.examples.size());
+  auto examples = examples_of(options, std::move(splits.train));
+  const auto model = first_model(options);
+  TrainingRun run(options, model, options.tokenizer, identity_of(options, tokenizer, examples),
+                  communicator);
+  TaskLesson lesson(options, tokenizer, std::move(examples), splits.validation, run.cursor(),
+                    communicator);
+  FinetuneSummary summary{.training = run.go(lesson), .reports = {}};
+  if (!summary.training.finished()) return summary;
+  run.write_best();
+  if (communicator.rank() == 0) {
+    summary.reports = evaluate_splits(options, *model, tokenizer, splits.validation);
+    write_json_file(options.out / "evaluation.json", summary.to_json());
+  }
+  communicator.barrier();
+  return summary;
+}
+
+FinetuneSummary finetune(const FinetuneOptions& options) {
+  const auto alone = make_single_communicator();
+  return finetune(options, *alone);
+}
+
+}  // namespace convseq

@@ -1,0 +1,86 @@
+#include "train/pace.h"
+
+#include <ATen/DeviceAccelerator.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+
+namespace convseq {
+namespace {
+
+// The shortest of several: others may be using the machine too.
+double seconds_of(torch::Device device, const std::function<void()>& work) {
+  constexpr int kRepeats = 8;
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kRepeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    if (device.is_cuda()) torch::cuda::synchronize(device.index());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
+}  // namespace
+
+double Pace::tokens_per_second() const {
+  return static_cast<double>(source_tokens) / std::max(seconds, 1e-9);
+}
+
+double Pace::utilisation() const {
+  return flops / std::max(seconds, 1e-9) / std::max(flops_ceiling, 1.0);
+}
+
+std::string Pace::describe() const {
+  return fmt::format("{:.3g}k tokens/s  {:.0f}% of peak FLOPs  {:.2f} GiB",
+                     tokens_per_second() / 1e3, 100 * utilisation(),
+                     static_cast<double>(peak_memory_bytes) / (1 << 30));
+}
+
+PaceMeter::PaceMeter(torch::Device device, double flops_ceiling) : device_(device) {
+  whole_.pace.flops_ceiling = flops_ceiling;
+  lately_ = whole_;
+}
+
+void PaceMeter::count(int64_t source_tokens, double flops) {
+  for (Stretch* stretch : {&whole_, &lately_}) {
+    stretch->pace.source_tokens += source_tokens;
+    stretch->pace.flops += flops;
+  }
+}
+
+void PaceMeter::new_stretch() { lately_ = {.pace = {.flops_ceiling = whole_.pace.flops_ceiling}}; }
+
+Pace PaceMeter::Stretch::now(torch::Device device) const {
+  Pace result = pace;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.peak_memory_bytes = convseq::peak_memory_bytes(device);
+  return result;
+}
+
+double measure_product_flops(torch::Device device, torch::Dtype type) {
+  const torch::NoGradGuard no_grad;
+  const int64_t n = device.is_cuda() ? 8192 : 512;
+  // Random numbers, not zeros: a card is slower on real ones.
+  const auto a = torch::randn({n, n}, torch::TensorOptions(device).dtype(torch::kFloat32)).to(type);
+  const double seconds = seconds_of(device, [&] { torch::mm(a, a); });
+  return 2.0 * static_cast<double>(n * n * n) / seconds;
+}
+
+int64_t peak_memory_bytes(torch::Device device) {
+  if (device.is_cuda()) {
+    const auto stats = at::accelerator::getDeviceStats(std::max<int8_t>(device.index(), 0));
+    return stats.allocated_bytes[0].peak;
+  }
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  return use.ru_maxrss * 1024;
+}
+
+}  // namespace convseq

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace convseq {
+
+// How fast and how large a stretch of training was.
+struct Pace {
+  double seconds = 0;
+  int64_t source_tokens = 0;
+  double flops = 0;          // of the model, as counted by model/flops.h
+  double flops_ceiling = 0;  // a second, of all processes' devices
+  int64_t peak_memory_bytes = 0;
+
+  double tokens_per_second() const;
+  double utilisation() const;    // share of what the devices give a large matrix product
+  std::string describe() const;  // "12.3k tokens/s  41% of peak FLOPs  1.2 GiB"
+};
+
+// Measures the pace of a run as a whole and since its last line in the log.
+class PaceMeter {
+ public:
+  PaceMeter(torch::Device device, double flops_ceiling);
+
+  void count(int64_t source_tokens, double flops);
+  Pace whole() const { return whole_.now(device_); }
+  Pace lately() const { return lately_.now(device_); }
+  void new_stretch();  // of lately()
+
+ private:
+  struct Stretch {
+    Pace pace;
+    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    Pace now(torch::Device device) const;
+  };
+  torch::Device device_;
+  Stretch whole_, lately_;
+};
+
+// What the device gives a large matrix product of this type, in operations a second: measured, some
+// milliseconds.
+double measure_product_flops(torch::Device device, torch::Dtype type);
+
+// The most this process has held: of the GPU's memory, or its own on a CPU.
+int64_t peak_memory_bytes(torch::Device device);
+
+}  // namespace convseq

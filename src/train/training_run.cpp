@@ -1,0 +1,266 @@
+#include "train/training_run.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "base/atomic_file.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "data/random_use.h"
+#include "model/flops.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+// Weights, two averages beside them (AdamW's), and as much again while the next one is written.
+void check_room(const fs::path& out, int64_t parameters, int64_t keep) {
+  const auto needed = static_cast<uint64_t>(parameters) * 4 * 3 * static_cast<uint64_t>(keep + 1);
+  std::error_code error;
+  const auto free = fs::space(out, error).available;
+  require(
+      error || free >= needed,
+      "{}: {} checkpoints of this model and the next one need {:.1f} GB, and {:.1f} GB are free",
+      out.string(), keep, static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9);
+}
+
+void check_folder(const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  require(fs::is_directory(out), "{}: cannot create: {}", out.string(), error.message());
+  const fs::path probe = out / ".writable";
+  write_file_atomically(probe, "");  // an Error names what hinders it
+  fs::remove(probe, error);
+}
+
+double flops_of(const ModelConfig& config, const Batch& batch) {
+  const Workload work{.source = batch.source_width,
+                      .target = config.decoder_layers > 0 ? batch.target_width : 0};
+  return static_cast<double>(batch.rows) *
+         static_cast<double>(training_flops(total_flops(forward_flops(config, work))));
+}
+
+ScheduleOptions scheduled(const TrainingOptions& options) {
+  ScheduleOptions schedule = options.schedule;
+  if (schedule.total_steps == 0) schedule.total_steps = options.limits.steps;
+  return schedule;
+}
+
+// How far a run is, in the unit of the limit that is likeliest to end it.
+struct Distance {
+  int64_t total = 0;
+  std::string unit;
+  int64_t done = 0;
+};
+
+Distance distance(const TrainingLimits& limits, const TrainingState& state) {
+  if (limits.steps > 0) return {limits.steps, "steps", state.step};
+  if (limits.source_tokens > 0) return {limits.source_tokens, "tokens", state.source_tokens};
+  return {static_cast<int64_t>(60 * limits.minutes), "s", static_cast<int64_t>(state.seconds)};
+}
+
+}  // namespace
+
+void check_batch(int64_t rows, int processes) {
+  require(rows > 0 && rows % processes == 0,
+          "a batch of {} examples cannot be shared evenly by {} processes", rows, processes);
+}
+
+Json TrainingSummary::to_json() const {
+  constexpr auto kEnds = std::to_array({"stopped", "steps", "tokens", "minutes", "patience"});
+  Json json = {{"finished", finished()},
+               {"ended_by", kEnds[static_cast<size_t>(end)]},
+               {"step", step},
+               {"source_tokens", source_tokens},
+               {"skipped_steps", skipped_steps},
+               {"seconds", seconds},
+               {"loss", loss},
+               {"source_tokens_per_second", pace.tokens_per_second()},
+               {"flop_utilisation", pace.utilisation()},
+               {"peak_memory_bytes", pace.peak_memory_bytes}};
+  if (best_validation) json["best_validation"] = *best_validation;
+  return json;
+}
+
+TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
+                         fs::path tokenizer_from, RunIdentity identity, Communicator& communicator)
+    : options_(options),
+      model_(std::move(model)),
+      tokenizer_from_(std::move(tokenizer_from)),
+      communicator_(communicator),
+      checkpoints_(options.out, options.keep, std::move(identity)),
+      schedule_(scheduled(options)) {
+  const TrainingLimits& limits = options.limits;
+  require(limits.steps > 0 || limits.source_tokens > 0 || limits.minutes > 0,
+          "the run has no end: limit its steps, tokens or minutes");
+  if (writes()) {
+    check_folder(options_.out);
+    check_room(options_.out, model_->parameter_count(), options_.keep);
+  }
+  resume();
+  model_->to(options_.device);
+  weights_.emplace(*model_, options_.compute);
+  optimizer_ = make_optimizer(options_.optimizer, weights_->learning());
+  if (state_.step > 0) optimizer_->load_state(state_.optimizer, options_.out.string());
+  state_.optimizer.clear();
+  saved_step_ = state_.step;
+  step_.emplace(*model_, *weights_, *optimizer_, communicator_, options_.step);
+}
+
+TrainingRun::~TrainingRun() = default;
+
+void TrainingRun::resume() {
+  if (!options_.resume) {
+    if (writes()) checkpoints_.remove_all();
+    return;
+  }
+  auto found = checkpoints_.load_latest(model_->config());
+  if (!found) return;
+  state_ = std::move(*found);
+  load_parameters(*model_, state_.weights, options_.out.string());
+  state_.weights.clear();
+  if (writes()) log::info("going on from step {} of {}", state_.step, options_.out.string());
+}
+
+TrainingSummary TrainingRun::go(Lesson& lesson) {
+  if (writes()) open_log(lesson.name());
+  PaceMeter meter(
+      options_.device,
+      writes() ? communicator_.size() * measure_product_flops(options_.device, options_.compute)
+               : 1);
+  const double seconds_before = state_.seconds;
+  std::optional<TrainingEnd> end = reached_limit();
+  while (!end) {
+    const double rate = schedule_.learning_rate(state_.step);
+    const double flops = take_step(lesson, rate);
+    meter.count(last_.source_tokens, flops * communicator_.size());
+    state_.seconds = seconds_before + meter.whole().seconds;
+    end = reached_limit();
+    if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
+    const bool at_end = end && *end != TrainingEnd::Stopped;
+    const bool logs = state_.step % options_.log_every == 0 || at_end;
+    if (log_) report(rate, meter.lately(), logs);
+    if (logs) meter.new_stretch();
+    if (lesson.can_validate() && (state_.step % options_.validate_every == 0 || at_end)) {
+      validate(lesson);
+      if (!end) end = reached_limit();
+    }
+    const bool too_many = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
+    if (state_.step % options_.save_every == 0 || end || too_many) save();
+    require(!too_many,
+            "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
+            options_.out.string(), state_.skipped_in_a_row, state_.step);
+  }
+  if (log_) log_->finish();
+  return {.end = *end,
+          .step = state_.step,
+          .source_tokens = state_.source_tokens,
+          .skipped_steps = state_.skipped_steps,
+          .seconds = state_.seconds,
+          .loss = last_.loss,
+          .best_validation = state_.best_validation,
+          .pace = meter.whole()};
+}
+
+void TrainingRun::open_log(const std::string& name) {
+  const Distance start = distance(options_.limits, state_);
+  log_.emplace(
+      RunLogOptions{.folder = options_.out,
+                    .progress = options_.progress,
+                    .bar = {.label = name, .total = start.total, .unit = start.unit},
+                    .resumed_step = state_.step > 0 ? std::optional(state_.step) : std::nullopt});
+}
+
+void TrainingRun::report(double rate, const Pace& pace, bool to_files) {
+  const RunLog::Step step{.number = state_.step,
+                          .learning_rate = rate,
+                          .result = last_,
+                          .source_tokens = state_.source_tokens,
+                          .skipped_steps = state_.skipped_steps,
+                          .pace = pace};
+  log_->show(distance(options_.limits, state_).done, step);
+  if (to_files) log_->write(step);
+}
+
+double TrainingRun::take_step(Lesson& lesson, double rate) {
+  TrainingBatch batch = lesson.next();
+  // Random numbers of a step depend on its number alone: a resumed run draws the same ones.
+  Random random(options_.seed, {kDropout, static_cast<uint64_t>(state_.step),
+                                static_cast<uint64_t>(communicator_.rank())});
+  torch::manual_seed(random.bits64());
+  last_ = step_->run(cut_batch(batch.batch, options_.micro_batch_rows), rate);
+  state_.cursor = std::move(batch.after);
+  state_.source_tokens += last_.source_tokens;
+  ++state_.step;
+  state_.skipped_in_a_row = last_.skipped ? state_.skipped_in_a_row + 1 : 0;
+  state_.skipped_steps += last_.skipped ? 1 : 0;
+  return flops_of(model_->config(), batch.batch);
+}
+
+std::optional<TrainingEnd> TrainingRun::reached_limit() {
+  const TrainingLimits& limits = options_.limits;
+  if (limits.patience > 0 && state_.validations_since_best >= limits.patience)
+    return TrainingEnd::Patience;
+  if (limits.steps > 0 && state_.step >= limits.steps) return TrainingEnd::Steps;
+  if (limits.source_tokens > 0 && state_.source_tokens >= limits.source_tokens)
+    return TrainingEnd::Tokens;
+  // Clocks differ between processes: one that is over ends all.
+  if (limits.minutes > 0 && agree(state_.seconds >= 60 * limits.minutes))
+    return TrainingEnd::Minutes;
+  return std::nullopt;
+}
+
+bool TrainingRun::agree(bool wish) {
+  if (communicator_.size() == 1) return wish;
+  const auto wishes = torch::tensor({wish ? 1 : 0}, torch::kInt64).to(options_.device);
+  communicator_.all_reduce_sum({wishes});
+  return wishes.item<int64_t>() > 0;
+}
+
+void TrainingRun::validate(Lesson& lesson) {
+  const Validation found = lesson.validate(*model_);
+  const std::optional<double>& best = state_.best_validation;
+  const bool better = !best || (found.higher_is_better ? found.score > *best : found.score < *best);
+  state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
+  if (better) state_.best_validation = found.score;
+  if (!writes()) return;
+  log_->validation(state_.step, found.values);
+  if (better && options_.keep_best) save_model_folder(checkpoints_.best(), model_folder());
+}
+
+void TrainingRun::save() {
+  if (!writes() || saved_step_ == state_.step) return;
+  state_.optimizer = optimizer_->state();
+  checkpoints_.save(state_, model_folder());
+  state_.optimizer.clear();
+  saved_step_ = state_.step;
+}
+
+ModelFolder TrainingRun::model_folder() const {
+  return {
+      .config = model_->config(), .weights = weights_->values(), .tokenizer_from = tokenizer_from_};
+}
+
+void TrainingRun::write_last() {
+  if (writes()) write_model_files(options_.out, model_folder());
+  communicator_.barrier();
+}
+
+void TrainingRun::write_best() {
+  communicator_.barrier();
+  if (fs::exists(checkpoints_.best() / kWeightsFile)) {
+    const fs::path file = checkpoints_.best() / kWeightsFile;
+    load_parameters(*model_, load_tensors(file).tensors, file.string());
+    if (writes()) {
+      write_model_files(options_.out, {.config = model_->config(),
+                                       .weights = load_tensors(file).tensors,
+                                       .tokenizer_from = tokenizer_from_});
+    }
+    communicator_.barrier();
+  } else {
+    write_last();
+  }
+}
+
+}  // namespace convseq

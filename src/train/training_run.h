@@ -1,0 +1,134 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "text/tokenizer.h"
+#include "train/run_log.h"
+#include "train/schedule.h"
+#include "train/train_step.h"
+#include "train/training_checkpoint.h"
+
+namespace convseq {
+
+// When a run ends, whichever comes first; 0: no such limit.
+struct TrainingLimits {
+  int64_t steps = 0;
+  int64_t source_tokens = 0;
+  double minutes = 0;    // of training, over all its restarts
+  int64_t patience = 0;  // validations in a row without a better one
+};
+
+// Every process computes as many rows as the others, so that none waits.
+void check_batch(int64_t rows, int processes);
+
+// What pre-training and fine-tuning have in common.
+struct TrainingOptions {
+  std::filesystem::path out;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule{
+      .kind = ScheduleKind::Cosine, .learning_rate = 2e-2, .warmup_steps = 100};
+  TrainStepOptions step;
+  torch::Device device = torch::kCPU;
+  torch::Dtype compute = torch::kFloat32;
+  uint64_t seed = 1;
+  TrainingLimits limits{.steps = 1000};
+  int64_t micro_batch_rows = 0;  // rows computed at a time; 0: the whole batch
+  int64_t log_every = 10;
+  int64_t validate_every = 500;
+  int64_t save_every = 500;
+  int64_t keep = 2;
+  bool keep_best = true;  // OUT/best, the model of the best validation
+  int64_t most_skipped_in_a_row = 10;
+  bool resume = true;
+  bool progress = true;
+  std::function<bool()> stop = [] { return false; };  // asked after each step: checkpoint and end
+};
+
+struct TrainingBatch {
+  Batch batch;  // this process's rows
+  Json after;   // the cursor behind it
+};
+
+struct Validation {
+  double score = 0;
+  bool higher_is_better = true;
+  std::vector<NamedValue> values;  // for the logs
+};
+
+// What a run learns from, and how it is judged. Every process has its own.
+class Lesson {
+ public:
+  virtual ~Lesson() = default;
+  virtual std::string name() const = 0;  // "pretrain"
+  virtual TrainingBatch next() = 0;
+  virtual bool can_validate() const = 0;
+  virtual Validation validate(Seq2Seq& model) = 0;  // the same on every process
+};
+
+enum class TrainingEnd { Stopped, Steps, Tokens, Minutes, Patience };
+
+struct TrainingSummary {
+  TrainingEnd end = TrainingEnd::Stopped;
+  int64_t step = 0;
+  int64_t source_tokens = 0;
+  int64_t skipped_steps = 0;
+  double seconds = 0;
+  double loss = 0;  // of the last step
+  std::optional<double> best_validation;
+  Pace pace;  // of this process's part of the run
+
+  // Otherwise it was stopped before its end; the same call goes on.
+  bool finished() const { return end != TrainingEnd::Stopped; }
+  Json to_json() const;
+};
+
+// The loop: from a model's first weights to a model folder at `out`, with checkpoints,
+// metrics.jsonl and TensorBoard events beside it. Made again it goes on from the newest whole
+// checkpoint, on a CPU bit for bit, with any number of processes. Only the first process writes.
+class TrainingRun {
+ public:
+  // `model` holds its first weights; the newest checkpoint, where there is one, takes their place.
+  // Refuses what cannot work before any work.
+  TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
+              std::filesystem::path tokenizer_from, RunIdentity identity,
+              Communicator& communicator);
+  ~TrainingRun();
+
+  const Json& cursor() const { return state_.cursor; }  // null: at the beginning
+  TrainingSummary go(Lesson& lesson);
+  // The model folder at `out`: with the weights as they are, or with those of the best validation,
+  // which the model then has too.
+  void write_last();
+  void write_best();
+
+ private:
+  void resume();
+  void open_log(const std::string& name);
+  void report(double rate, const Pace& pace, bool to_files);
+  double take_step(Lesson& lesson, double rate);  // returns the operations it took
+  void validate(Lesson& lesson);
+  std::optional<TrainingEnd> reached_limit();
+  bool agree(bool wish);  // true where any process wishes it
+  void save();
+  ModelFolder model_folder() const;
+  bool writes() const { return communicator_.rank() == 0; }
+
+  const TrainingOptions& options_;
+  std::shared_ptr<Seq2Seq> model_;
+  std::filesystem::path tokenizer_from_;
+  Communicator& communicator_;
+  Checkpoints checkpoints_;
+  Schedule schedule_;
+  TrainingState state_;
+  std::optional<MasterWeights> weights_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<TrainStep> step_;
+  std::optional<RunLog> log_;
+  StepResult last_;
+  int64_t saved_step_ = 0;
+};
+
+}  // namespace convseq
