@@ -78,6 +78,12 @@ void add_pretrain(CLI::App& program) {
   command->add_option("--target", options.corpus.room.target, "Longest target")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_option("--noise", options.objective.noise_density, "Share of the tokens to restore")
+      ->check(CLI::Range(0.001, 0.999))
+      ->capture_default_str();
+  command->add_option("--span", options.objective.mean_span_length, "Mean length of a gap")
+      ->check(CLI::Range(1.0, 1000.0))
+      ->capture_default_str();
   command->add_option("--threads", options.corpus.threads, "That prepare batches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -33,12 +33,12 @@ struct Recomputation : torch::CustomClassHolder {
 
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
-  static torch::Tensor forward(AutogradContext* context, const Inputs& inputs,
+  static torch::Tensor forward(AutogradContext* context, torch::TensorList inputs,
                                const c10::intrusive_ptr<Recomputation>& what) {
     what->random_state = at::globalContext().defaultGenerator(inputs.front().device()).get_state();
-    context->save_for_backward(inputs);
+    context->save_for_backward(inputs.vec());
     context->saved_data["what"] = c10::IValue::make_capsule(what);
-    return what->block(inputs);  // no gradients are recorded within a Function
+    return what->block(inputs.vec());  // no gradients are recorded within a Function
   }
 
   static Inputs backward(AutogradContext* context, const Inputs& gradients) {
@@ -46,8 +46,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
         c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["what"].toCapsule());
     Inputs inputs;
     for (const auto& saved : context->get_saved_variables()) {
-      inputs.push_back(saved.defined() ? saved.detach().requires_grad_(saved.requires_grad())
-                                       : saved);
+      inputs.push_back(saved.detach().requires_grad_(saved.requires_grad()));
     }
     {
       const torch::AutoGradMode recording(true);
@@ -55,7 +54,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
       what->block(inputs).backward(gradients.front());
     }
     Inputs slopes;
-    for (const auto& input : inputs) slopes.push_back(input.defined() ? input.grad() : input);
+    for (const auto& input : inputs) slopes.push_back(input.grad());
     slopes.emplace_back();  // of the block itself
     return slopes;
   }
@@ -69,9 +68,23 @@ torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const
   });
   // Without an input that learns, the backward pass would not come by here.
   if (!learns || !torch::GradMode::is_enabled()) return block(inputs);
+  // Autograd takes no undefined inputs: they are left out on the way, and put back in their places.
+  Inputs defined;
+  std::vector<bool> is_defined;
+  for (const auto& input : inputs) {
+    is_defined.push_back(input.defined());
+    if (input.defined()) defined.push_back(input);
+  }
   auto what = c10::make_intrusive<Recomputation>();
-  what->block = std::move(block);
-  return RecomputeFunction::apply(inputs, what);
+  what->block = [block = std::move(block), is_defined](const Inputs& given) {
+    Inputs all;
+    size_t next = 0;
+    for (const bool given_one : is_defined) {
+      all.push_back(given_one ? given[next++] : torch::Tensor());
+    }
+    return block(all);
+  };
+  return RecomputeFunction::apply(torch::TensorList(defined), what);
 }
 
 }  // namespace convseq::nn

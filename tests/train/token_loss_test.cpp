@@ -128,6 +128,24 @@ INSTANTIATE_TEST_SUITE_P(Losses, TokenLossTable,
                                             ::testing::Values(1, 7, kTokens, 1000)),
                          case_name);
 
+TEST(TokenLoss, WeighsEachTarget) {
+  namespace F = torch::nn::functional;
+  const Inputs in(torch::kFloat64);
+  const auto weights = torch::rand({kTokens}, torch::kFloat64) * 3;
+  const auto logits = in.hidden.matmul(in.matrix.t());
+  const auto each =
+      F::cross_entropy(logits, in.labels, F::CrossEntropyFuncOptions().reduction(torch::kNone));
+  const auto expected = (each * weights).sum();
+  for (const int64_t chunk : {4, 100}) {
+    const TokenLoss loss = in.loss({.weights = weights, .chunk_tokens = chunk});
+    expect_close(loss.loss_sum, expected, 1e-12);
+    expect_close(loss.nll_sum, each.sum(), 1e-12);
+    const auto found = in.gradients(loss.loss_sum);
+    const auto wanted = torch::autograd::grad({expected}, {in.hidden, in.matrix}, {}, true);
+    for (size_t i = 0; i < found.size(); ++i) expect_close(found[i], wanted[i], 1e-12);
+  }
+}
+
 TEST(TokenLoss, GradientsEqualFiniteDifferences) {
   for (const LossCase& each : kCases) {
     const Inputs in(torch::kFloat64);

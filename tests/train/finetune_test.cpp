@@ -1,0 +1,221 @@
+#include "train/finetune.h"
+
+#include <fstream>
+
+#include "data/small_corpus.h"
+#include "model/presets.h"
+#include "tensor_checks.h"
+#include "train/training_checkpoint.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::message_of;
+using testing::TempFolder;
+
+namespace {
+
+constexpr auto kFamilies =
+    std::to_array({"transformer", "depthwise", "light", "dynamic", "dilated"});
+
+class Finetuning : public ::testing::Test {
+ protected:
+  void SetUp() override { vocabulary_ = testing::small_tokenizer(folder_).vocabulary().size(); }
+
+  // Random documents under random labels: nothing to understand, all to remember.
+  Task task(int examples, std::vector<std::string> splits = {"train", "validation"}) {
+    Json files;
+    for (const std::string& split : splits) {
+      std::string lines;
+      for (int i = 0; i < examples; ++i) {
+        const char* label = Random(5, {static_cast<uint64_t>(i)}).below(3) == 0 ? "green" : "old";
+        lines += Json{{"text", testing::small_document(i).substr(0, 60)}, {"label", label}}.dump() +
+                 "\n";
+      }
+      folder_.file(split + ".jsonl", lines);
+      files[split] = split + ".jsonl";
+    }
+    const Json json = {{"name", "colours"},
+                       {"description", "random labels"},
+                       {"files", files},
+                       {"source", "colour: {text}"},
+                       {"target", "{label}"},
+                       {"labels", {"green", "old"}},
+                       {"metrics", {"accuracy", "macro_f1"}},
+                       {"max_source_tokens", 48},
+                       {"max_target_tokens", 6}};
+    return find_task(folder_.file("task.json", json.dump()).string());
+  }
+
+  FinetuneOptions options(const std::string& out, const std::string& family = "light") {
+    FinetuneOptions options;
+    options.out = folder_ / out;
+    options.task = task(32);
+    options.tokenizer = folder_ / "small.model";
+    options.model = find_model_config(
+        fmt::format("paper-{}-tiny", family),
+        {fmt::format("vocab_size={}", vocabulary_), "d_model=32", "d_ff=64", "heads=2", "d_kv=16"});
+    options.schedule.warmup_steps = 5;
+    options.schedule.learning_rate = 2e-2;
+    options.batch_rows = 16;
+    options.limits.steps = 12;
+    options.save_every = 4;
+    options.log_every = 1;
+    options.progress = false;
+    return options;
+  }
+
+  static FinetuneOptions stopped_after(FinetuneOptions options, int steps) {
+    options.stop = [steps, taken = 0]() mutable { return ++taken == steps; };
+    return options;
+  }
+
+  TensorMap weights(const fs::path& model) const {
+    return load_tensors(folder_ / model / kWeightsFile).tensors;
+  }
+
+  TempFolder folder_;
+  int64_t vocabulary_ = 0;
+};
+
+TEST_F(Finetuning, EveryMixerLearns32ExamplesByHeart) {
+  for (const char* family : kFamilies) {
+    auto run = options(family, family);
+    run.limits.steps = 300;
+    run.save_every = run.validate_every = 300;
+    run.batch_rows = 32;
+    const FinetuneSummary done = finetune(run);
+    EXPECT_LT(done.training.loss, 1e-3) << family;
+    EXPECT_EQ(done.reports.at("validation").scores[0].value, 1.0) << family;
+  }
+}
+
+TEST_F(Finetuning, APooledHeadLearnsThemWithoutADecoder) {
+  auto run = options("pooled");
+  run.form = AnswerForm::Pooled;
+  run.limits.steps = 300;
+  run.batch_rows = 32;
+  const FinetuneSummary done = finetune(run);
+  EXPECT_LT(done.training.loss, 1e-2);
+  EXPECT_EQ(done.reports.at("validation").scores[0].value, 1.0);
+  const auto model = load_model(folder_ / "pooled");
+  EXPECT_EQ(model->config().decoder_layers, 0);
+  EXPECT_EQ(model->config().labels, run.task.labels);
+}
+
+TEST_F(Finetuning, AFrozenEncoderStaysAsItWas) {
+  finetune(options("first"));
+  auto run = options("second");
+  run.from = folder_ / "first";
+  run.freeze_encoder = true;
+  run.model.dropout = 0.1;
+  finetune(run);
+  const TensorMap before = weights("first"), after = weights("second");
+  for (const auto& [name, tensor] : before) {
+    const bool frozen = name.starts_with("encoder.") || name == "embedding.weight";
+    EXPECT_EQ(torch::equal(tensor, after.at(name)), frozen) << name;
+  }
+}
+
+TEST_F(Finetuning, ResumedEqualsUninterruptedBitForBit) {
+  for (const AnswerForm form : {AnswerForm::Text, AnswerForm::Pooled}) {
+    const std::string name(name_of(form));
+    auto whole = options("whole-" + name), parts = options("parts-" + name);
+    for (auto* each : {&whole, &parts}) {
+      each->form = form;
+      each->model.dropout = 0.1;
+      each->validate_every = 3;
+    }
+    EXPECT_TRUE(finetune(whole).training.finished());
+    EXPECT_FALSE(finetune(stopped_after(parts, 5)).training.finished());
+    EXPECT_FALSE(finetune(stopped_after(parts, 4)).training.finished());
+    EXPECT_TRUE(finetune(parts).training.finished());
+    EXPECT_EQ(read_text_file(parts.out / kWeightsFile), read_text_file(whole.out / kWeightsFile));
+    EXPECT_EQ(read_text_file(parts.out / "predictions-validation.jsonl"),
+              read_text_file(whole.out / "predictions-validation.jsonl"));
+  }
+}
+
+TEST_F(Finetuning, KeepsTheBestValidationAndStopsWhenItGetsNoBetter) {
+  auto run = options("run");
+  run.validate_every = 1;
+  run.limits = {.steps = 1000, .patience = 4};
+  const FinetuneSummary done = finetune(run);
+  EXPECT_EQ(done.training.end, TrainingEnd::Patience);
+  EXPECT_LT(done.training.step, 1000);
+  EXPECT_EQ(done.reports.at("validation").scores[0].value, done.training.best_validation);
+  EXPECT_EQ(read_text_file(run.out / kWeightsFile),
+            read_text_file(run.out / "best" / kWeightsFile));
+  // Called again it has nothing to do, and says the same.
+  EXPECT_EQ(finetune(run).training.step, done.training.step);
+}
+
+TEST_F(Finetuning, HoldsExamplesOutWhereATaskHasNoValidation) {
+  auto run = options("run");
+  run.task = task(60, {"train"});
+  run.held_out = 0.3;
+  const int64_t held = finetune(run).reports.at("validation").scores[0].count;
+  EXPECT_GT(held, 8);
+  EXPECT_LT(held, 30);
+  std::ifstream predictions(folder_ / "run" / "predictions-validation.jsonl");
+  int64_t lines = 0;
+  for (std::string line; std::getline(predictions, line); ++lines) {
+    EXPECT_TRUE(parse_json(line, "predictions").contains("prediction"));
+  }
+  EXPECT_EQ(lines, held);
+}
+
+// A model that cannot yet tell the examples apart answers with the label that weighs more: that is
+// a collapse, and the log says so.
+TEST_F(Finetuning, WeightsOfClassesMoveTheAnswersAndACollapseIsNamedInTheLog) {
+  for (const auto& [label, other] : {std::pair("green", "old"), std::pair("old", "green")}) {
+    auto run = options(fmt::format("to-{}", label));
+    run.class_weights = {{label, 50.0}, {other, 0.02}};
+    run.limits.steps = 30;
+    run.validate_every = 30;
+    ::testing::internal::CaptureStderr();
+    const Report report = finetune(run).reports.at("validation");
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(report.collapse.has_value());
+    EXPECT_EQ(report.collapse->answer, label);
+    EXPECT_NE(log.find(fmt::format("collapsed: the one answer \"{}\"", label)), std::string::npos);
+    EXPECT_NE(read_text_file(run.out / "metrics.jsonl").find("\"validation_collapsed\":1"),
+              std::string::npos);
+  }
+}
+
+TEST_F(Finetuning, BeginsFromAPretrainedFolderWithAnyHead) {
+  auto first = options("first");
+  first.limits.steps = 1;
+  finetune(first);
+  auto pooled = options("pooled");
+  pooled.from = folder_ / "first";
+  pooled.form = AnswerForm::Pooled;
+  pooled.limits.steps = 1;
+  finetune(pooled);
+  auto back = options("back");
+  back.from = folder_ / "pooled";
+  EXPECT_EQ(message_of<Error>([&] { finetune(back); }),
+            (folder_ / "pooled" / kWeightsFile).string() +
+                ": tensor decoder.blocks.0.cross.key.weight is missing");
+}
+
+TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
+  auto weights = options("a");
+  weights.class_weights = {{"blue", 2.0}};
+  EXPECT_EQ(message_of<Error>([&] { finetune(weights); }),
+            "class weights: blue is no label of colours");
+  auto pooled = options("b");
+  pooled.form = AnswerForm::Pooled;
+  pooled.task.labels = {};
+  EXPECT_EQ(message_of<Error>([&] { finetune(pooled); }),
+            "colours: a pooled head needs a list of at least two labels");
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+  finetune(stopped_after(options("c"), 1));
+  auto other = options("c");
+  other.task = task(31);
+  EXPECT_NE(message_of<Error>([&] { finetune(other); }).find("was made with examples 32"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace convseq
