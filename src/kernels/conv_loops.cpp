@@ -57,16 +57,24 @@ CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
   }
 }
 
+// f(j, r) for the taps j and outputs r = q − j that read row q of a tile's rows.
+template <int R, int J, int Q, class F>
+CONVSEQ_INLINE void for_readers(const F& f) {
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+    constexpr int j = Q - decltype(r)::kValue;
+    if constexpr (j >= 0 && j < J) f(Number<j>{}, r);
+  });
+}
+
 // sum[r] += Σ_j taps[j] · rows[r + j], J taps.
 template <int R, int J, int W, class In>
 CONVSEQ_INLINE void add_taps(const In* const* rows, int64_t channel, const float* taps,
                              Floats<W> (&sum)[R]) {
-  for (int q = 0; q < R + J - 1; ++q) {
-    const auto x = load<W>(rows[q] + channel);
-    for (int r = larger(0, q - J + 1); r <= smaller(q, R - 1); ++r) {
-      sum[r] += load<W>(taps + (q - r) * W) * x;
-    }
-  }
+  unroll<R + J - 1>([&](auto q) CONVSEQ_LAMBDA {
+    const auto x = load<W>(rows[q.kValue] + channel);
+    for_readers<R, J, decltype(q)::kValue>(
+        [&](auto j, auto r) CONVSEQ_LAMBDA { sum[r.kValue] += load<W>(taps + j.kValue * W) * x; });
+  });
 }
 
 // The same, and dtaps[j] += Σ_r input[r] · rows[r + j].
@@ -74,15 +82,15 @@ template <int R, int J, int W, class In>
 CONVSEQ_INLINE void add_both(const In* const* rows, int64_t channel, const float* taps,
                              const Floats<W> (&input)[R], Floats<W> (&sum)[R], float* dtaps) {
   Floats<W> d[J];
-  for (int j = 0; j < J; ++j) d[j] = load<W>(dtaps + j * W);
-  for (int q = 0; q < R + J - 1; ++q) {
-    const auto dy = load<W>(rows[q] + channel);
-    for (int r = larger(0, q - J + 1); r <= smaller(q, R - 1); ++r) {
-      sum[r] += load<W>(taps + (q - r) * W) * dy;
-      d[q - r] += input[r] * dy;
-    }
-  }
-  for (int j = 0; j < J; ++j) store<W>(dtaps + j * W, d[j]);
+  unroll<J>([&](auto j) CONVSEQ_LAMBDA { d[j.kValue] = load<W>(dtaps + j.kValue * W); });
+  unroll<R + J - 1>([&](auto q) CONVSEQ_LAMBDA {
+    const auto dy = load<W>(rows[q.kValue] + channel);
+    for_readers<R, J, decltype(q)::kValue>([&](auto j, auto r) CONVSEQ_LAMBDA {
+      sum[r.kValue] += load<W>(taps + j.kValue * W) * dy;
+      d[j.kValue] += input[r.kValue] * dy;
+    });
+  });
+  unroll<J>([&](auto j) CONVSEQ_LAMBDA { store<W>(dtaps + j.kValue * W, d[j.kValue]); });
 }
 
 void spread_taps(const ConvShape& shape, const float* taps, bool reversed, float* spread) {

@@ -10,6 +10,7 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
 #define CONVSEQ_INLINE [[gnu::always_inline]] inline
+#define CONVSEQ_LAMBDA __attribute__((always_inline))  // stands after a lambda's parameters
 
 inline constexpr int kLanes = CONVSEQ_LANES;
 
@@ -126,6 +127,16 @@ template <int N>
 struct Number {
   static constexpr int kValue = N;
 };
+
+// f(Number<0>), f(Number<1>), ... f(Number<N - 1>), written out: arrays indexed by them are
+// registers.
+template <int N, class F>
+CONVSEQ_INLINE void unroll(const F& f) {
+  if constexpr (N > 0) {
+    unroll<N - 1>(f);
+    f(Number<N - 1>{});
+  }
+}
 
 // f(width, c) over the channels of [begin, end): whole vectors, then fours, then one by one. No
 // array is read or written beyond its end, and no lane is computed twice.
