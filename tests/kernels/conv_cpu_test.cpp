@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <span>
 #include <thread>
 
 #include "base/error.h"
@@ -49,8 +50,9 @@ class Array {
     return *this;
   }
   bool same_bits(const Array& other) const {
-    return std::memcmp(words_.data(), other.words_.data(), words_.size() * 4) == 0 &&
-           std::memcmp(halves_.data(), other.halves_.data(), halves_.size() * 2) == 0;
+    return std::ranges::equal(std::as_bytes(std::span(words_)),
+                              std::as_bytes(std::span(other.words_))) &&
+           halves_ == other.halves_;
   }
 
  private:
