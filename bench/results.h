@@ -36,6 +36,14 @@ inline std::string output_of(const std::string& command) {
   return text;
 }
 
+inline void print(const Row& row) {
+  fmt::print("{:<44} {:>12.4g} {:<16}", row.name, row.value, row.unit);
+  if (row.floor) fmt::print(" floor {:.4g}", *row.floor);
+  if (row.peer_value) fmt::print("  {} {:.4g}", row.peer, *row.peer_value);
+  if (row.ratio) fmt::print("  ratio {:.3f}", *row.ratio);
+  fmt::print("\n");
+}
+
 // Prints the rows as a table and replaces bench/results/<what>-<machine>.json.
 inline void report(const std::string& what, const std::string& command,
                    const std::vector<Row>& rows) {
@@ -58,11 +66,7 @@ inline void report(const std::string& what, const std::string& command,
                                {"peer", row.peer.empty() ? Json() : Json(row.peer)},
                                {"peer_value", or_null(row.peer_value)},
                                {"ratio", or_null(row.ratio)}});
-    fmt::print("{:<44} {:>12.4g} {:<16}", row.name, row.value, row.unit);
-    if (row.floor) fmt::print(" floor {:.4g}", *row.floor);
-    if (row.peer_value) fmt::print("  {} {:.4g}", row.peer, *row.peer_value);
-    if (row.ratio) fmt::print("  ratio {:.3f}", *row.ratio);
-    fmt::print("\n");
+    print(row);
   }
   write_json_file(
       fmt::format("{}/bench/results/{}-{}.json", CONVSEQ_SOURCE_DIR, what, machine_name()), json);

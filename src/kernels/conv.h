@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu_run.h"
+
 // The convolutions' loops: raw pointers to contiguous arrays, sizes, a stream. Meaning as in
 // ops/reference.h; checks, dispatch and gradients live in ops/conv.h. Every sum is kept in fp32 and
 // made in a fixed order: the same numbers give the same bits every time. What a kernel cannot do it
@@ -44,17 +46,17 @@ struct ConvBackward {
   void* workspace = nullptr;  // conv_backward_workspace_cuda() bytes; not used on a CPU
 };
 
-void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays);
+void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run = {});
 void conv_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream);
-void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays);
+void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run = {});
 void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
 size_t conv_backward_workspace_cuda(const ConvShape& shape);
 
 // The gate alone, for a mixer that needs its value: [B,T,2C] -> [B,T,C], zero where padded. Of the
 // shape only type, batch, time and channels count; of the arrays x, lengths, y or dy, dx.
-void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays);
+void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run = {});
 void glu_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream);
-void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays);
+void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run = {});
 void glu_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
 
 // Taps that differ by position, [B,T,H,k]: given as they are, or as logits whose softmax over k is
@@ -79,10 +81,12 @@ struct DynamicConvBackward {
   void* dtaps = nullptr;  // of the values given, in their type
 };
 
-void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays);
+void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,
+                              const CpuRun& run = {});
 void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward& arrays,
                                Stream stream);
-void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays);
+void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays,
+                               const CpuRun& run = {});
 void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackward& arrays,
                                 Stream stream);
 
@@ -97,7 +101,7 @@ struct ConvStep {
   void* y = nullptr;                   // [B,C]
 };
 
-void conv_step_cpu(const ConvShape& shape, const ConvStep& arrays);
+void conv_step_cpu(const ConvShape& shape, const ConvStep& arrays, const CpuRun& run = {});
 void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream stream);
 
 }  // namespace convseq::kernels

@@ -100,7 +100,7 @@ TEST_P(ConvTable, DynamicWithTheSameTapsEverywhereIsStatic) {
 TEST_P(ConvTable, GluConvIsConvOfGlu) {
   const auto projected = random_tensor({shape_.batch, shape_.time, 2 * shape_.channels}, dtype_);
   const auto halves = projected.to(torch::kFloat64).chunk(2, -1);
-  const Lengths lengths{torch::arange(shape_.batch) * shape_.time / shape_.batch};
+  const Lengths lengths{torch::arange(shape_.batch) * (shape_.time / shape_.batch)};
   const auto gated = halves[0] * halves[1].sigmoid() * lengths.mask(shape_.time).unsqueeze(-1);
   expect_close(glu_conv(projected, taps_, lengths, geometry_), by_formula(gated, taps_, geometry_),
                tolerance_of(dtype_));

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <cstdint>
+
+// Vectors of W floats for the loops: the compiler's own vector types, which become NEON, SSE, AVX2
+// or AVX-512 by the flags of the file that includes this. Such a file is compiled once a level,
+// with CONVSEQ_LEVEL, the namespace of all that it defines, and CONVSEQ_LANES. It must not use
+// inline functions of anyone else: the linker keeps one copy, maybe one that this machine cannot
+// run.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+
+#define CONVSEQ_INLINE [[gnu::always_inline]] inline
+#define CONVSEQ_LAMBDA __attribute__((always_inline))  // stands after a lambda's parameters
+
+inline constexpr int kLanes = CONVSEQ_LANES;
+
+template <int W>
+struct VectorTypes {
+  typedef float Floats __attribute__((vector_size(4 * W)));
+  typedef uint32_t Words __attribute__((vector_size(4 * W)));
+  typedef uint16_t Halves __attribute__((vector_size(2 * W)));
+};
+template <int W>
+using Floats = typename VectorTypes<W>::Floats;
+template <int W>
+using Words = typename VectorTypes<W>::Words;
+template <int W>
+using Halves = typename VectorTypes<W>::Halves;
+
+struct Bf16 {  // the upper half of a float
+  uint16_t bits;
+};
+
+template <class To, class From>
+CONVSEQ_INLINE To bits_as(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <int W>
+CONVSEQ_INLINE Floats<W> load(const float* from) {
+  Floats<W> values;
+  __builtin_memcpy(&values, from, sizeof values);
+  return values;
+}
+
+template <int W>
+CONVSEQ_INLINE Floats<W> load(const Bf16* from) {
+  Halves<W> halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return bits_as<Floats<W>>(__builtin_convertvector(halves, Words<W>) << 16);
+}
+
+template <int W>
+CONVSEQ_INLINE void store(float* to, Floats<W> values) {
+  __builtin_memcpy(to, &values, sizeof values);
+}
+
+template <int W>
+CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
+  const auto bits = bits_as<Words<W>>(values);
+  // To the nearest, ties to even: half of the last kept bit is added, less one where that is even.
+  auto rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  // NaN stays NaN: adding could carry it into infinity.
+  const auto is_nan = bits_as<Words<W>>(values != values);
+  rounded = (rounded & ~is_nan) | (((bits >> 16) | 0x40) & is_nan);
+  const auto halves = __builtin_convertvector(rounded, Halves<W>);
+  __builtin_memcpy(to, &halves, sizeof halves);
+}
+
+template <int W>
+CONVSEQ_INLINE Floats<W> broadcast(float value) {
+  return value - Floats<W>{};  // minus zero: keeps the sign of a zero
+}
+
+// The sum of a vector's lanes, halves first: the same order everywhere.
+template <int W>
+CONVSEQ_INLINE float sum_of(Floats<W> values) {
+  if constexpr (W == 1) {
+    return values[0];
+  } else {
+    struct {
+      Floats<W / 2> low, high;
+    } halves;
+    __builtin_memcpy(&halves, &values, sizeof values);
+    return sum_of<W / 2>(halves.low + halves.high);
+  }
+}
+
+template <int W>
+CONVSEQ_INLINE Floats<W> clamp(Floats<W> x, float low, float high) {
+  const auto below = bits_as<Words<W>>(x < low), above = bits_as<Words<W>>(x > high);
+  const auto bits = (bits_as<Words<W>>(x) & ~(below | above)) |
+                    (bits_as<Words<W>>(broadcast<W>(low)) & below) |
+                    (bits_as<Words<W>>(broadcast<W>(high)) & above);
+  return bits_as<Floats<W>>(bits);
+}
+
+// e^x = 2^n e^r, |r| ≤ ln 2 / 2; e^r by its series up to r^7 (the next term is under 6e-9).
+template <int W>
+CONVSEQ_INLINE Floats<W> exp(Floats<W> x) {
+  x = clamp<W>(x, -87, 88);  // where 2^n is a normal float
+  // Adding 1.5 · 2^23 leaves the nearest whole number in the low bits.
+  const Floats<W> shifted = x * 1.44269504F + 12582912.0F;
+  const Floats<W> n = shifted - 12582912.0F;
+  const Floats<W> r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts
+  Floats<W> sum = broadcast<W>(1.0F / 5040);
+  sum = sum * r + 1.0F / 720;
+  sum = sum * r + 1.0F / 120;
+  sum = sum * r + 1.0F / 24;
+  sum = sum * r + 1.0F / 6;
+  sum = sum * r + 0.5F;
+  sum = sum * r + 1.0F;
+  sum = sum * r + 1.0F;
+  const auto exponent = bits_as<Words<W>>(shifted) << 23;
+  return bits_as<Floats<W>>(bits_as<Words<W>>(sum) + exponent);
+}
+
+template <int W>
+CONVSEQ_INLINE Floats<W> sigmoid(Floats<W> x) {
+  return 1.0F / (1.0F + exp<W>(-x));
+}
+
+template <int N>
+struct Number {
+  static constexpr int kValue = N;
+};
+
+// f(Number<0>), f(Number<1>), ... f(Number<N - 1>), written out: arrays indexed by them are
+// registers.
+template <int N, class F>
+CONVSEQ_INLINE void unroll(const F& f) {
+  if constexpr (N > 0) {
+    unroll<N - 1>(f);
+    f(Number<N - 1>{});
+  }
+}
+
+// f(width, c) over the channels of [begin, end): whole vectors, then fours, then one by one. No
+// array is read or written beyond its end, and no lane is computed twice.
+template <class F>
+CONVSEQ_INLINE void for_blocks(int64_t begin, int64_t end, const F& f) {
+  int64_t c = begin;
+  for (; c + kLanes <= end; c += kLanes) f(Number<kLanes>{}, c);
+  if constexpr (kLanes > 4) {
+    for (; c + 4 <= end; c += 4) f(Number<4>{}, c);
+  }
+  for (; c < end; ++c) f(Number<1>{}, c);
+}
+
+template <class T>
+CONVSEQ_INLINE T smaller(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+CONVSEQ_INLINE T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+// Memory for the length of a call.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t size)
+      : data_(static_cast<T*>(::operator new(static_cast<size_t>(size + 1) * sizeof(T)))) {}
+  Buffer(const Buffer&) = delete;
+  ~Buffer() { ::operator delete(data_); }
+  T* get() const { return data_; }
+
+  T* zero(int64_t size) const {
+    __builtin_memset(data_, 0, static_cast<size_t>(size) * sizeof(T));
+    return data_;
+  }
+
+ private:
+  T* data_;
+};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,0 +1,386 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <thread>
+
+#include "base/error.h"
+#include "kernels/conv.h"
+
+// The loops below, on raw arrays, against the formulas in float64. Gradients against the reference,
+// and many more shapes, are in tests/ops.
+namespace convseq::kernels {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Values of a type, in memory as the kernels want them. Born as NaN: what is not written shows.
+class Array {
+ public:
+  Array(int64_t size, Type type)
+      : type_(type),
+        words_(type == Type::Fp32 ? static_cast<size_t>(size) : 0, kNan),
+        halves_(type == Type::Bf16 ? static_cast<size_t>(size) : 0, 0x7fc0) {}
+
+  int64_t size() const { return static_cast<int64_t>(words_.size() + halves_.size()); }
+  void* data() { return type_ == Type::Fp32 ? static_cast<void*>(words_.data()) : halves_.data(); }
+
+  double operator[](int64_t i) const {
+    const auto at = static_cast<size_t>(i);
+    if (type_ == Type::Fp32) return words_[at];
+    return std::bit_cast<float>(static_cast<uint32_t>(halves_[at]) << 16);
+  }
+  void set(int64_t i, float value) {
+    const auto at = static_cast<size_t>(i);
+    if (type_ == Type::Fp32) {
+      words_[at] = value;
+    } else {
+      halves_[at] = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+    }
+  }
+  Array& randomise(uint64_t seed) {
+    uint64_t state = seed * 2654435761U + 1;
+    for (int64_t i = 0; i < size(); ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      set(i, static_cast<float>(static_cast<int64_t>(state >> 40) % 2001 - 1000) / 500);
+    }
+    return *this;
+  }
+  bool same_bits(const Array& other) const {
+    return std::ranges::equal(std::as_bytes(std::span(words_)),
+                              std::as_bytes(std::span(other.words_))) &&
+           halves_ == other.halves_;
+  }
+
+ private:
+  Type type_;
+  std::vector<float> words_;
+  std::vector<uint16_t> halves_;
+};
+
+double tolerance(Type type) { return type == Type::Fp32 ? 2e-5 : 1e-2; }
+
+void expect_near(const Array& actual, const std::vector<double>& expected, Type type,
+                 const char* what) {
+  ASSERT_EQ(actual.size(), static_cast<int64_t>(expected.size())) << what;
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    const double e = expected[static_cast<size_t>(i)];
+    ASSERT_NEAR(actual[i], e, tolerance(type) * (1 + std::abs(e))) << what << ", element " << i;
+  }
+}
+
+void on_three_threads(int64_t count, int64_t /*grain*/, const LoopBody& body) {
+  std::vector<std::thread> threads;
+  for (int64_t i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] { body(count * i / 3, count * (i + 1) / 3); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// One call's arrays, and what the formulas say.
+struct Case {
+  ConvShape shape;
+  std::vector<int64_t> lengths;
+  Array x, taps, dy;
+
+  Case(const ConvShape& s, std::vector<int64_t> row_lengths)
+      : shape(s),
+        lengths(std::move(row_lengths)),
+        x(s.batch * s.time * s.channels * (s.glu ? 2 : 1), s.type),
+        taps(s.heads * s.kernel, Type::Fp32),
+        dy(s.batch * s.time * s.channels, s.type) {
+    x.randomise(1);
+    taps.randomise(2);
+    dy.randomise(3);
+    poison_padding();
+  }
+
+  int64_t width() const { return shape.channels * (shape.glu ? 2 : 1); }
+  bool real(int64_t b, int64_t t) const {
+    return t >= 0 && t < shape.time && (lengths.empty() || t < lengths[static_cast<size_t>(b)]);
+  }
+  void poison_padding() {
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t row = i / width();
+      if (!real(row / shape.time, row % shape.time)) {
+        x.set(i, i % 2 == 0 ? kNan : std::numeric_limits<float>::infinity());
+      }
+    }
+  }
+  double gate(int64_t b, int64_t t, int64_t c) const {  // of the input; 1 where there is none
+    return shape.glu ? sigmoid(x[(b * shape.time + t) * width() + shape.channels + c]) : 1;
+  }
+  double input(int64_t b, int64_t t, int64_t c) const {
+    return real(b, t) ? x[(b * shape.time + t) * width() + c] * gate(b, t, c) : 0;
+  }
+  int64_t tap(int64_t c, int64_t j) const {
+    return c / (shape.channels / shape.heads) * shape.kernel + j;
+  }
+
+  template <class F>  // f(b, t, c, j, from): output t reads `from` by tap j
+  void for_products(const F& f) const {
+    for (int64_t b = 0; b < shape.batch; ++b) {
+      for (int64_t t = 0; t < shape.time; ++t) {
+        for (int64_t c = 0; c < shape.channels; ++c) {
+          for (int64_t j = 0; j < shape.kernel; ++j) {
+            f(b, t, c, j, t - shape.left + j * shape.dilation);
+          }
+        }
+      }
+    }
+  }
+  std::vector<double> expected_y() const {
+    std::vector<double> y(static_cast<size_t>(dy.size()));
+    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
+      y[static_cast<size_t>((b * shape.time + t) * shape.channels + c)] +=
+          taps[tap(c, j)] * input(b, from, c);
+    });
+    return y;
+  }
+  std::vector<double> expected_dtaps() const {
+    std::vector<double> d(static_cast<size_t>(taps.size()));
+    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
+      d[static_cast<size_t>(tap(c, j))] +=
+          dy[(b * shape.time + t) * shape.channels + c] * input(b, from, c);
+    });
+    return d;
+  }
+  std::vector<double> expected_dx() const {
+    std::vector<double> dx(static_cast<size_t>(x.size()));
+    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
+      if (!real(b, from)) return;
+      const double d = dy[(b * shape.time + t) * shape.channels + c] * taps[tap(c, j)];
+      const auto at = static_cast<size_t>((b * shape.time + from) * width() + c);
+      const double open = gate(b, from, c);
+      dx[at] += d * open;
+      if (shape.glu) {
+        dx[at + static_cast<size_t>(shape.channels)] += d * input(b, from, c) * (1 - open);
+      }
+    });
+    return dx;
+  }
+
+  const int64_t* lengths_pointer() const { return lengths.empty() ? nullptr : lengths.data(); }
+  Array forward(const CpuRun& run = {}) {
+    Array y(dy.size(), shape.type);
+    conv_forward_cpu(shape,
+                     {.x = x.data(),
+                      .taps = static_cast<float*>(taps.data()),
+                      .lengths = lengths_pointer(),
+                      .y = y.data()},
+                     run);
+    return y;
+  }
+  struct Gradients {
+    Array dx, dtaps;
+  };
+  Gradients backward(const CpuRun& run = {}) {
+    Gradients d{Array(x.size(), shape.type), Array(taps.size(), Type::Fp32)};
+    conv_backward_cpu(shape,
+                      {.x = x.data(),
+                       .taps = static_cast<float*>(taps.data()),
+                       .lengths = lengths_pointer(),
+                       .dy = dy.data(),
+                       .dx = d.dx.data(),
+                       .dtaps = static_cast<float*>(d.dtaps.data())},
+                      run);
+    return d;
+  }
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Type type : {Type::Fp32, Type::Bf16}) {
+    for (const bool glu : {false, true}) {
+      const auto add = [&](int64_t time, int64_t channels, int64_t heads, int64_t kernel,
+                           int64_t dilation, int64_t left) {
+        const ConvShape shape{.type = type,
+                              .batch = 3,
+                              .time = time,
+                              .channels = channels,
+                              .heads = heads,
+                              .kernel = kernel,
+                              .dilation = dilation,
+                              .left = left,
+                              .glu = glu};
+        all.emplace_back(shape, std::vector<int64_t>{});
+        all.emplace_back(shape, std::vector<int64_t>{0, 1, time});
+        all.emplace_back(shape, std::vector<int64_t>{time / 2, time + 5, time - 1});
+      };
+      add(1, 1, 1, 7, 1, 3);
+      add(5, 3, 3, 15, 1, 14);
+      add(70, 5, 1, 4, 1, 2);
+      add(33, 12, 4, 1, 1, 0);
+      add(150, 21, 7, 2, 3, 1);  // reads from between the dilated positions
+      add(75, 96, 12, 8, 1, 0);
+      add(40, 40, 2, 23, 2, 22);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(ConvCpu, EveryLevelEqualsTheFormulaWhateverPaddingHolds) {
+  for (Case& each : cases()) {
+    const auto y = each.expected_y(), dx = each.expected_dx(), dtaps = each.expected_dtaps();
+    for (const CpuLevel level : cpu_levels()) {
+      expect_near(each.forward({.level = level}), y, each.shape.type, "y");
+      const auto d = each.backward({.level = level});
+      expect_near(d.dx, dx, each.shape.type, "dx");
+      expect_near(d.dtaps, dtaps, Type::Fp32, "dtaps");
+    }
+  }
+}
+
+TEST(ConvCpu, ThreadsChangeNoBit) {
+  for (Case& each : cases()) {
+    EXPECT_TRUE(each.forward().same_bits(each.forward({.parallel = on_three_threads})));
+    const auto alone = each.backward(), shared = each.backward({.parallel = on_three_threads});
+    EXPECT_TRUE(alone.dx.same_bits(shared.dx));
+    EXPECT_TRUE(alone.dtaps.same_bits(shared.dtaps));
+  }
+}
+
+TEST(ConvCpu, GradientsNobodyAskedForMayBeNull) {
+  Case each({.batch = 2, .time = 20, .channels = 12, .heads = 3, .kernel = 3, .left = 1}, {});
+  const auto both = each.backward();
+  Array dx(each.x.size(), Type::Fp32), dtaps(each.taps.size(), Type::Fp32);
+  ConvBackward arrays{.x = each.x.data(),
+                      .taps = static_cast<float*>(each.taps.data()),
+                      .dy = each.dy.data(),
+                      .dx = dx.data()};
+  conv_backward_cpu(each.shape, arrays);
+  EXPECT_TRUE(dx.same_bits(both.dx));
+  arrays.dx = nullptr;
+  arrays.dtaps = static_cast<float*>(dtaps.data());
+  conv_backward_cpu(each.shape, arrays);
+  EXPECT_TRUE(dtaps.same_bits(both.dtaps));
+}
+
+TEST(ConvCpu, NothingInMeansZerosForTheTaps) {
+  Case each({.batch = 0, .time = 4, .channels = 6, .heads = 2, .kernel = 3, .left = 1}, {});
+  expect_near(each.backward().dtaps, std::vector<double>(6, 0.0), Type::Fp32, "dtaps");
+}
+
+TEST(ConvCpu, RoundsBf16ToTheNearestEven) {
+  // One tap of 1 plus a bit: products fall between two bf16 values.
+  Case each({.type = Type::Bf16, .batch = 1, .time = 1, .channels = 4, .heads = 1}, {});
+  for (const CpuLevel level : cpu_levels()) {
+    const auto rounded = [&](float tap) {
+      each.taps.set(0, tap);
+      for (int64_t c = 0; c < 4; ++c) each.x.set(c, 1);
+      return each.forward({.level = level})[2];
+    };
+    EXPECT_EQ(rounded(1 + 1.0F / 256), 1);               // a tie, to the even one below
+    EXPECT_EQ(rounded(1 + 3.0F / 256), 1 + 4.0 / 256);   // a tie, to the even one above
+    EXPECT_EQ(rounded(1 + 1.01F / 256), 1 + 2.0 / 256);  // over the middle
+    EXPECT_TRUE(std::isnan(rounded(std::bit_cast<float>(0x7f800001U))));  // stays a NaN
+    EXPECT_TRUE(std::isinf(rounded(std::numeric_limits<float>::infinity())));
+  }
+}
+
+TEST(ConvCpu, RefusesWhatItCannotDo) {
+  const ConvShape ragged{.batch = 1, .time = 1, .channels = 5, .heads = 2};
+  EXPECT_THROW(conv_forward_cpu(ragged, {}), Error);
+  const ConvShape outside{.batch = 1, .time = 1, .channels = 4, .heads = 2, .kernel = 3, .left = 3};
+  EXPECT_THROW(conv_forward_cpu(outside, {}), Error);
+}
+
+TEST(GluCpu, EqualsTheFormulaEverywhere) {
+  Case each({.batch = 1, .time = 3, .channels = 21, .heads = 1, .glu = true}, {2});
+  for (const CpuLevel level : cpu_levels()) {
+    for (const float gate : {-200.0F, -88.5F, -20.0F, -1e-3F, 0.0F, 0.5F, 17.0F, 88.5F, 200.0F}) {
+      for (int64_t c = 0; c < 21; ++c) each.x.set(21 + c, gate);
+      Array y(63, Type::Fp32), dx(126, Type::Fp32);
+      glu_forward_cpu(each.shape,
+                      {.x = each.x.data(), .lengths = each.lengths.data(), .y = y.data()},
+                      {.level = level});
+      glu_backward_cpu(each.shape,
+                       {.x = each.x.data(),
+                        .lengths = each.lengths.data(),
+                        .dy = each.dy.data(),
+                        .dx = dx.data()},
+                       {.level = level});
+      std::vector<double> expected(63), gradient(126);
+      for (int64_t i = 0; i < 42; ++i) {
+        const int64_t t = i / 21, c = i % 21;
+        const auto at = static_cast<size_t>(t * 42 + c);
+        expected[static_cast<size_t>(i)] = each.input(0, t, c);
+        gradient[at] = each.dy[i] * each.gate(0, t, c);
+        gradient[at + 21] = each.dy[i] * each.input(0, t, c) * (1 - each.gate(0, t, c));
+      }
+      expect_near(y, expected, Type::Fp32, "y");
+      expect_near(dx, gradient, Type::Fp32, "dx");
+    }
+  }
+}
+
+TEST(DynamicConvCpu, TheSameTapsEverywhereAreStaticOnes) {
+  for (Case& each : cases()) {
+    if (each.shape.glu || !each.lengths.empty()) continue;
+    const ConvShape& s = each.shape;
+    Array everywhere(s.batch * s.time * each.taps.size(), Type::Fp32);
+    for (int64_t i = 0; i < everywhere.size(); ++i) {
+      everywhere.set(i, static_cast<float>(each.taps[i % each.taps.size()]));
+    }
+    for (const CpuLevel level : cpu_levels()) {
+      const DynamicTaps taps{.values = everywhere.data(), .softmax = false};
+      Array y(each.dy.size(), s.type), dx(each.x.size(), s.type);
+      Array dtaps(everywhere.size(), Type::Fp32);
+      dynamic_conv_forward_cpu(s, {.x = each.x.data(), .taps = taps, .y = y.data()},
+                               {.level = level});
+      dynamic_conv_backward_cpu(s,
+                                {.x = each.x.data(),
+                                 .taps = taps,
+                                 .dy = each.dy.data(),
+                                 .dx = dx.data(),
+                                 .dtaps = dtaps.data()},
+                                {.parallel = on_three_threads, .level = level});
+      expect_near(y, each.expected_y(), s.type, "y");
+      expect_near(dx, each.expected_dx(), s.type, "dx");
+      Array sum(each.taps.size(), Type::Fp32);
+      for (int64_t i = 0; i < sum.size(); ++i) {
+        double total = 0;
+        for (int64_t n = i; n < dtaps.size(); n += sum.size()) total += dtaps[n];
+        sum.set(i, static_cast<float>(total));
+      }
+      expect_near(sum, each.expected_dtaps(), Type::Fp32, "dtaps");
+    }
+  }
+}
+
+TEST(ConvStepCpu, StepsEqualTheWholeSequence) {
+  for (Case& each : cases()) {
+    ConvShape step = each.shape;
+    const int64_t reach = (step.kernel - 1) * step.dilation, row = step.channels;
+    if (step.glu || !each.lengths.empty() || step.left != reach) continue;
+    const auto expected = each.expected_y();
+    step.time = 1;
+    for (const CpuLevel level : cpu_levels()) {
+      Array ring(step.batch * reach * row, step.type), all(each.dy.size(), step.type);
+      for (int64_t i = 0; i < ring.size(); ++i) ring.set(i, 0);
+      for (int64_t t = 0; t < each.shape.time; ++t) {
+        Array x(step.batch * row, step.type), y(step.batch * row, step.type);
+        const auto at = [&](int64_t i) { return (i / row * each.shape.time + t) * row + i % row; };
+        for (int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<float>(each.x[at(i)]));
+        conv_step_cpu(step,
+                      {.x = x.data(),
+                       .static_taps = static_cast<float*>(each.taps.data()),
+                       .position = t,
+                       .ring = ring.data(),
+                       .y = y.data()},
+                      {.level = level});
+        for (int64_t i = 0; i < y.size(); ++i) all.set(at(i), static_cast<float>(y[i]));
+      }
+      expect_near(all, expected, step.type, "y");
+    }
+  }
+}
+
+}  // namespace convseq::kernels
