@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "kernels/conv_direct.cuh"
+#include "kernels/conv_paths.h"
+#include "kernels/cuda_common.cuh"
 
 namespace convseq::kernels {
 namespace {

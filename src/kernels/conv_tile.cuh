@@ -197,9 +197,12 @@ __device__ void add_any_window(const T* row, int stride, const float* taps, cons
 }
 
 // Calls use(constant<k>) for the kernel sizes that are worth their own code, else use(constant<0>).
-template <class T, class Use>
+// Shared taps in bf16 come here only if the tensor cores could not take them.
+template <class T, bool kShared, class Use>
 auto with_kernel_size(int64_t kernel, Use use) {
-  if constexpr (std::is_same_v<T, bf16>) {
+  if constexpr (std::is_same_v<T, bf16> && kShared) {
+    return use(std::integral_constant<int, 0>{});
+  } else if constexpr (std::is_same_v<T, bf16>) {
     switch (kernel) {
       case 3:
         return use(std::integral_constant<int, 3>{});

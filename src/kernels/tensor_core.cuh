@@ -14,6 +14,15 @@ __device__ inline void load_matrices(unsigned (&to)[4], const bf16* row) {
                : "memory");
 }
 
+// The same, each matrix transposed.
+__device__ inline void load_matrices_transposed(unsigned (&to)[4], const bf16* row) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
 // sums += a · b. Lane l holds of the sums rows l/4 and l/4 + 8, columns 2 (l mod 4) and the next.
 __device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                     unsigned b1) {

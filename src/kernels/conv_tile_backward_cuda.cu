@@ -1,6 +1,4 @@
-#include <algorithm>
-
-#include "kernels/conv_direct.cuh"
+#include "kernels/conv_paths.h"
 #include "kernels/conv_tile.cuh"
 
 // The tile holds rows of dy: dx[s] = sum_j taps[j] · dy[s + left − j · dilation], and the same rows
@@ -364,6 +362,8 @@ bool launch_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStr
   return true;
 }
 
+}  // namespace
+
 bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream) {
   if (!has_pieces(shape)) return false;
   if (!is_aligned(arrays.x) || !is_aligned(arrays.dy) || !is_aligned(arrays.dx)) return false;
@@ -371,7 +371,7 @@ bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
     using T = decltype(type);
     return with_bool(shape.glu, [&](auto glu) {
       return with_bool(shares_taps(shape), [&](auto shared) {
-        return with_kernel_size<T>(shape.kernel, [&](auto kernel) {
+        return with_kernel_size<T, shared.value>(shape.kernel, [&](auto kernel) {
           return launch_backward<T, glu.value, shared.value, kernel.value>(shape, arrays, stream);
         });
       });
@@ -379,30 +379,15 @@ bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
   });
 }
 
-}  // namespace
-
-void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream) {
-  check_conv(shape, "conv_backward");
-  const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  if (is_empty(shape)) {
-    const size_t bytes = static_cast<size_t>(shape.heads * shape.kernel) * sizeof(float);
-    check_cuda(cudaMemsetAsync(arrays.dtaps, 0, bytes, cuda_stream), "conv_backward");
-    return;
-  }
-  if (!tile_backward(shape, arrays, cuda_stream)) direct_backward(shape, arrays, cuda_stream);
-  check_launch("conv_backward");
-}
-
-size_t conv_backward_workspace_cuda(const ConvShape& shape) {
-  check_conv(shape, "conv_backward");
-  if (is_empty(shape)) return 0;
+size_t tile_backward_workspace(const ConvShape& shape) {
   const int64_t slices = with_type(shape.type, [&](auto type) {
-    return with_kernel_size<decltype(type)>(shape.kernel, [&](auto kernel) {
-      return slice_count(shape, backward_tile<kernel.value>(shape));
+    return with_bool(shares_taps(shape), [&](auto shared) {
+      return with_kernel_size<decltype(type), shared.value>(shape.kernel, [&](auto kernel) {
+        return slice_count(shape, backward_tile<kernel.value>(shape));
+      });
     });
   });
-  const auto floats = static_cast<size_t>(slices * shape.kernel * group_count(shape));
-  return std::max(floats * sizeof(float), direct_backward_workspace(shape));
+  return static_cast<size_t>(slices * shape.kernel * group_count(shape)) * sizeof(float);
 }
 
 }  // namespace convseq::kernels

@@ -1,4 +1,4 @@
-#include "kernels/conv_direct.cuh"
+#include "kernels/conv_paths.h"
 #include "kernels/conv_tile.cuh"
 
 namespace convseq::kernels {
@@ -94,28 +94,20 @@ bool launch_forward(const ConvShape& shape, const ConvForward& arrays, cudaStrea
   return true;
 }
 
+}  // namespace
+
 bool tile_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream) {
   if (!has_pieces(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
   return with_type(shape.type, [&](auto type) {
     using T = decltype(type);
     return with_bool(shape.glu, [&](auto glu) {
       return with_bool(shares_taps(shape), [&](auto shared) {
-        return with_kernel_size<T>(shape.kernel, [&](auto kernel) {
+        return with_kernel_size<T, shared.value>(shape.kernel, [&](auto kernel) {
           return launch_forward<T, glu.value, shared.value, kernel.value>(shape, arrays, stream);
         });
       });
     });
   });
-}
-
-}  // namespace
-
-void conv_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream) {
-  check_conv(shape, "conv_forward");
-  if (is_empty(shape)) return;
-  const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  if (!tile_forward(shape, arrays, cuda_stream)) direct_forward(shape, arrays, cuda_stream);
-  check_launch("conv_forward");
 }
 
 }  // namespace convseq::kernels

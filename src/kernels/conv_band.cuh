@@ -1,0 +1,238 @@
+#pragma once
+
+#include "kernels/cuda_common.cuh"
+#include "kernels/tensor_core.cuh"
+
+// Static convolutions of bf16 activations on the tensor cores, where the 64 channels of a strip
+// share their taps. Sixteen outputs of one strip are a product: [16, 16 + k − 1] of taps along
+// diagonals (a band) times [16 + k − 1, 64] rows of input. The taps are split into two bf16 numbers
+// each, so that 16 of their 24 bits count; the rows are exact, the sums fp32.
+//
+// A block marches along one strip of one sequence, chunk by chunk: the rows live in a ring of
+// shared memory that is filled some chunks ahead, so that reading, computing and writing overlap.
+// With a dilation the sixteen outputs of a product lie `dilation` apart, and so do its rows.
+namespace convseq::kernels {
+
+constexpr int kBandStrip = 64;
+constexpr int kBandTile = 16;   // rows of a product
+constexpr int kBandPieces = 8;  // of 16 bytes in a row of a strip
+constexpr int kBandValues = 8;  // in a piece
+#ifndef TUNE_BAND_THREADS
+#define TUNE_BAND_THREADS 128
+#endif
+constexpr int kBandThreads = TUNE_BAND_THREADS;
+constexpr int kBandWarps = kBandThreads / kLanes;
+constexpr int kBandMostKernel = 33;  // three products of 16 rows each reach that far
+
+struct BandShape {
+  int time;
+  int channels;
+  int head_width;
+  int kernel;
+  int dilation;
+  int left;
+  int chunk;     // outputs of one step
+  int steps;     // of one block
+  int segments;  // blocks along time
+  int strips;
+  int ring;  // rows
+
+  __host__ __device__ int reach() const { return (kernel - 1) * dilation; }
+};
+
+struct BandPlace {
+  int batch;
+  int segment;
+  int strip;
+  int first;  // position of the block's first output
+  int steps;  // until the sequence ends
+
+  __device__ explicit BandPlace(const BandShape& shape)
+      : batch(blockIdx.x / shape.strips / shape.segments),
+        segment(blockIdx.x / shape.strips % shape.segments),
+        strip(blockIdx.x % shape.strips),
+        first(segment * shape.steps * shape.chunk),
+        steps(min(shape.steps, ceil_div(shape.time - first, shape.chunk))) {}
+};
+
+// Where a piece of a row lies: turned by the row, so that the same piece of eight neighbouring rows
+// lies in distinct banks.
+__device__ inline bf16* band_piece(bf16* rows, int row, int piece) {
+  return rows + row * kBandStrip + ((piece ^ (row & 7)) * kBandValues);
+}
+
+__device__ inline int ring_row(const BandShape& shape, int row) {
+  return row >= shape.ring ? row - shape.ring : row;
+}
+
+// Positions of one strip of one sequence; only those in 0 .. real − 1 exist.
+struct BandRows {
+  const bf16* start;
+  int pitch;
+  int real;
+
+  // Piece by piece: copy(row, piece, from, exists) for rows 0 .. count − 1, from position `first`.
+  template <class Copy>
+  __device__ void for_pieces(int first, int count, Copy copy) const {
+    const int piece = threadIdx.x % kBandPieces;
+    for (int row = threadIdx.x / kBandPieces; row < count; row += kBandThreads / kBandPieces) {
+      const int position = first + row;
+      const bool exists = position >= 0 && position < real;
+      const int64_t at = exists ? int64_t{position} * pitch : 0;
+      copy(row, piece, start + at + piece * kBandValues, exists);
+    }
+  }
+};
+
+__device__ inline void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+template <int kLeft>
+__device__ void wait_for_copy_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+// Copies the rows of one step's chunk into the ring, behind those of the steps before; `exists`
+// and the pieces' places as in for_pieces.
+__device__ inline void copy_to_ring(const BandShape& shape, const BandRows& rows, int first,
+                                    int ring_first, int count, bf16* ring) {
+  rows.for_pieces(first, count, [&](int row, int piece, const bf16* from, bool exists) {
+    copy_16_async(band_piece(ring, ring_row(shape, ring_first + row), piece), from, exists);
+  });
+}
+
+// Of the rows a step adds: the first position, counted from the block's first row, and its place.
+__device__ inline int added_row(const BandShape& shape, int step) {
+  return shape.reach() + step * shape.chunk;
+}
+
+__device__ inline unsigned pack_pair(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ inline float2 unpack_pair(unsigned pair) {
+  return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
+}
+
+// The band of taps as operands of kBlocks products: row r, column q of block b holds tap
+// 16 b + q − r, counted from the last where `reversed`.
+template <int kBlocks>
+struct BandTaps {
+  unsigned high[kBlocks][4];
+  unsigned low[kBlocks][4];
+
+  __device__ void load(const float* taps, int kernel, bool reversed) {
+    const int lane = threadIdx.x % kLanes;
+    const auto tap = [&](int j) {
+      if (j < 0 || j >= kernel) return 0.f;
+      return taps[reversed ? kernel - 1 - j : j];
+    };
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int r = lane / 4 + i % 2 * 8;
+        const int j = b * kBandTile + lane % 4 * 2 + i / 2 * 8 - r;
+        const float first = tap(j), second = tap(j + 1);
+        high[b][i] = pack_pair(first, second);
+        const float2 rounded = unpack_pair(high[b][i]);
+        low[b][i] = pack_pair(first - rounded.x, second - rounded.y);
+      }
+    }
+  }
+};
+
+using BandSums = float[kBandStrip / 8][4];  // 16 rows × 64 channels of a warp's products
+
+// The rows of the ring that a lane brings to the products of one task. The band's last columns
+// hold no taps: there the task's last row stands in for rows that may not be there yet.
+template <int kBlocks>
+struct BandWindow {
+  int rows[kBlocks];
+
+  // `lane_row` of each 16.
+  __device__ BandWindow(const BandShape& shape, int first, int lane_row) {
+    const int last = kBandTile + shape.kernel - 2;
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+      const int row = min(b * kBandTile + lane_row, last);
+      rows[b] = ring_row(shape, first + row * shape.dilation);
+    }
+  }
+};
+
+// sums += the band times the rows from ring row `first` on.
+template <int kBlocks>
+__device__ void multiply_taps(const BandShape& shape, const BandTaps<kBlocks>& taps, bf16* ring,
+                              int first, BandSums& sums) {
+  const int lane = threadIdx.x % kLanes;
+  const BandWindow<kBlocks> window(shape, first, lane % kBandTile);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+    for (int n = 0; n < kBandStrip / 16; ++n) {
+      unsigned rows[4];
+      load_matrices_transposed(rows, band_piece(ring, window.rows[b], n * 2 + lane / 16));
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        multiply_add(sums[n * 2 + half], taps.high[b], rows[half * 2], rows[half * 2 + 1]);
+        multiply_add(sums[n * 2 + half], taps.low[b], rows[half * 2], rows[half * 2 + 1]);
+      }
+    }
+  }
+}
+
+// Sixteen rows of a strip from shared memory, whole pieces, to where row r's channels begin:
+// to(r), or nullptr for a row that there is not.
+template <class To>
+__device__ void store_band_rows(bf16* rows, int first, int step, To to) {
+  const int lane = threadIdx.x % kLanes;
+#pragma unroll
+  for (int r = lane / kBandPieces; r < kBandTile; r += kLanes / kBandPieces) {
+    bf16* at = to(r);
+    if (at == nullptr) continue;
+    const int piece = lane % kBandPieces;
+    *reinterpret_cast<uint4*>(at + piece * kBandValues) =
+        *reinterpret_cast<const uint4*>(band_piece(rows, first + r * step, piece));
+  }
+}
+
+// A task is 16 outputs: `dilation` interleaved runs fill 16 · dilation rows.
+__device__ inline int band_task_row(const BandShape& shape, int task) {
+  return shape.dilation == 1
+             ? task * kBandTile
+             : task / shape.dilation * kBandTile * shape.dilation + task % shape.dilation;
+}
+
+// Blocks that march over about `rows` positions each.
+inline BandShape band_shape(const ConvShape& shape, int rows, int ahead) {
+  BandShape made{};
+  made.time = static_cast<int>(shape.time);
+  made.channels = static_cast<int>(shape.channels);
+  made.head_width = static_cast<int>(shape.channels / shape.heads);
+  made.kernel = static_cast<int>(shape.kernel);
+  made.dilation = static_cast<int>(shape.dilation);
+  made.left = static_cast<int>(shape.left);
+  made.chunk = ceil_div(kBandWarps, made.dilation) * made.dilation * kBandTile;
+  const int steps = ceil_div(made.time, made.chunk);
+  made.segments = ceil_div(steps, ceil_div(rows, made.chunk));
+  made.steps = ceil_div(steps, made.segments);
+  made.segments = ceil_div(steps, made.steps);
+  made.strips = made.channels / kBandStrip;
+  made.ring = made.reach() + (ahead + 1) * made.chunk;
+  return made;
+}
+
+// Products of 16 rows that the band of taps spans.
+template <class Use>
+auto with_band_blocks(int64_t kernel, Use use) {
+  return kernel <= kBandTile + 1 ? use(std::integral_constant<int, 2>{})
+                                 : use(std::integral_constant<int, 3>{});
+}
+
+inline bool fits_band(const ConvShape& shape) {
+  return shape.type == Type::Bf16 && shape.channels / shape.heads % kBandStrip == 0 &&
+         shape.kernel <= kBandMostKernel && shape.dilation <= 64;
+}
+
+}  // namespace convseq::kernels
