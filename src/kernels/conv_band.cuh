@@ -114,31 +114,36 @@ __device__ inline float2 unpack_pair(unsigned pair) {
   return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
 }
 
-// The band of taps as operands of kBlocks products: row r, column q of block b holds tap
-// 16 b + q − r, counted from the last where `reversed`.
+// The band of taps as operands of kBlocks products, 16 columns each.
 template <int kBlocks>
 struct BandTaps {
   unsigned high[kBlocks][4];
   unsigned low[kBlocks][4];
 
-  __device__ void load(const float* taps, int kernel, bool reversed) {
+  // value(r, q) is that of row r and column q, over all blocks.
+  template <class Value>
+  __device__ void make(Value value) {
     const int lane = threadIdx.x % kLanes;
-    const auto tap = [&](int j) {
-      if (j < 0 || j >= kernel) return 0.f;
-      return taps[reversed ? kernel - 1 - j : j];
-    };
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int r = lane / 4 + i % 2 * 8;
-        const int j = b * kBandTile + lane % 4 * 2 + i / 2 * 8 - r;
-        const float first = tap(j), second = tap(j + 1);
+        const int q = b * kBandTile + lane % 4 * 2 + i / 2 * 8;
+        const float first = value(r, q), second = value(r, q + 1);
         high[b][i] = pack_pair(first, second);
         const float2 rounded = unpack_pair(high[b][i]);
         low[b][i] = pack_pair(first - rounded.x, second - rounded.y);
       }
     }
+  }
+
+  // Row r, column q holds tap q − r, counted from the last where `reversed`.
+  __device__ void load(const float* taps, int kernel, bool reversed) {
+    make([&](int r, int q) {
+      const int j = reversed ? kernel - 1 - (q - r) : q - r;
+      return j >= 0 && j < kernel ? taps[j] : 0.f;
+    });
   }
 };
 
@@ -182,6 +187,58 @@ __device__ void multiply_taps(const BandShape& shape, const BandTaps<kBlocks>& t
   }
 }
 
+// The products of 16 rows with the rows of a window, 16 · kBlocks columns of which those within the
+// band matter: entry (r, q) belongs to tap q − r.
+template <int kBlocks>
+struct BandProducts {
+  float sums[kBlocks][2][4];
+
+  // sums += row `own` of each lane (16 of them) times the ring's rows from `first` on.
+  __device__ void add(const BandShape& shape, bf16* rows, int own, bf16* ring, int first) {
+    const int lane = threadIdx.x % kLanes;
+    const BandWindow<kBlocks> window(shape, first, lane % 8 + lane / 16 * 8);
+#pragma unroll
+    for (int piece = 0; piece < kBandPieces; piece += 2) {
+      unsigned a[4];
+      load_matrices(a, band_piece(rows, own, piece + lane / 16));
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        unsigned b[4];
+        load_matrices(b, band_piece(ring, window.rows[block], piece + lane / 8 % 2));
+        multiply_add(sums[block][0], a, b[0], b[1]);
+        multiply_add(sums[block][1], a, b[2], b[3]);
+      }
+    }
+  }
+
+  template <class Use>
+  __device__ void for_entries(Use use) const {
+    const int lane = threadIdx.x % kLanes;
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        use(lane / 4 + i / 2 % 2 * 8, block * kBandTile + i / 4 * 8 + lane % 4 * 2 + i % 2,
+            sums[block][i / 4][i % 4]);
+      }
+    }
+  }
+};
+
+// Sums to 16 rows of shared memory, in bf16.
+__device__ inline void keep_sums(bf16* outputs, const BandSums& sums) {
+  const int lane = threadIdx.x % kLanes;
+#pragma unroll
+  for (int n = 0; n < kBandStrip / 8; ++n) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = lane / 4 + half * 8;
+      reinterpret_cast<unsigned*>(band_piece(outputs, row, n))[lane % 4] =
+          pack_pair(sums[n][half * 2], sums[n][half * 2 + 1]);
+    }
+  }
+}
+
 // Sixteen rows of a strip from shared memory, whole pieces, to where row r's channels begin:
 // to(r), or nullptr for a row that there is not.
 template <class To>
@@ -192,8 +249,13 @@ __device__ void store_band_rows(bf16* rows, int first, int step, To to) {
     bf16* at = to(r);
     if (at == nullptr) continue;
     const int piece = lane % kBandPieces;
+#ifdef TUNE_STREAM
+    __stcs(reinterpret_cast<uint4*>(at + piece * kBandValues),
+           *reinterpret_cast<const uint4*>(band_piece(rows, first + r * step, piece)));
+#else
     *reinterpret_cast<uint4*>(at + piece * kBandValues) =
         *reinterpret_cast<const uint4*>(band_piece(rows, first + r * step, piece));
+#endif
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 #define TUNE_BAND_BACKWARD_AHEAD 1
 #endif
 #ifndef TUNE_BAND_BACKWARD_ROWS
-#define TUNE_BAND_BACKWARD_ROWS 512
+#define TUNE_BAND_BACKWARD_ROWS 256
 #endif
 #ifndef TUNE_BAND_BACKWARD_BLOCKS
 #define TUNE_BAND_BACKWARD_BLOCKS 4
@@ -51,54 +51,22 @@ struct BandBackwardMemory {
   }
 };
 
-// Rows of x times rows of dy, each 16 × 16 · kBlocks: entry (r, q) belongs to tap q − r, counted
-// from the last.
+// The products' sums along the diagonals, over all warps, in order.
 template <int kBlocks>
-struct BandProducts {
-  float sums[kBlocks][2][4];
-
-  __device__ void add(const BandShape& shape, bf16* inputs, int row, bf16* ring, int first) {
-    const int lane = threadIdx.x % kLanes;
-    const BandWindow<kBlocks> window(shape, first, lane % 8 + lane / 16 * 8);
-    const int own = row + lane % kBandTile * shape.dilation;
-#pragma unroll
-    for (int piece = 0; piece < kBandPieces; piece += 2) {
-      unsigned x[4];
-      load_matrices(x, band_piece(inputs, own, piece + lane / 16));
-#pragma unroll
-      for (int b = 0; b < kBlocks; ++b) {
-        unsigned dy[4];
-        load_matrices(dy, band_piece(ring, window.rows[b], piece + lane / 8 % 2));
-        multiply_add(sums[b][0], x, dy[0], dy[1]);
-        multiply_add(sums[b][1], x, dy[2], dy[3]);
-      }
-    }
+__device__ void write_partials(const BandShape& shape, const BandProducts<kBlocks>& products,
+                               float* memory, float* partial) {
+  constexpr int kPitch = kBlocks * kBandTile + 1;
+  float* own = memory + threadIdx.x / kLanes * kBandTile * kPitch;
+  products.for_entries([&](int r, int q, float sum) { own[r * kPitch + q] = sum; });
+  __syncthreads();
+  const int tap = threadIdx.x;  // from the last
+  if (tap >= shape.kernel) return;
+  float sum = 0;
+  for (int row = 0; row < kBandWarps * kBandTile; ++row) {
+    sum += memory[row * kPitch + tap + row % kBandTile];
   }
-
-  // Along the diagonals, over all warps, in order.
-  __device__ void write(const BandShape& shape, float* memory, float* partial) const {
-    constexpr int kPitch = kBlocks * kBandTile + 1;
-    const int lane = threadIdx.x % kLanes;
-    float* own = memory + threadIdx.x / kLanes * kBandTile * kPitch;
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int r = lane / 4 + i / 2 % 2 * 8;
-        const int q = b * kBandTile + i / 4 * 8 + lane % 4 * 2 + i % 2;
-        own[r * kPitch + q] = sums[b][i / 4][i % 4];
-      }
-    }
-    __syncthreads();
-    const int tap = threadIdx.x;
-    if (tap >= shape.kernel) return;
-    float sum = 0;
-    for (int row = 0; row < kBandWarps * kBandTile; ++row) {
-      sum += memory[row * kPitch + tap + row % kBandTile];
-    }
-    partial[(shape.kernel - 1 - tap) * shape.strips] = sum;
-  }
-};
+  partial[(shape.kernel - 1 - tap) * shape.strips] = sum;
+}
 
 // Between gating and its gradient a gate g is kept as the lesser of σ(g) and 1 − σ(g), in fp16,
 // with the sign of g: both come back to 11 bits each, without another exponential.
@@ -223,7 +191,8 @@ __global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BACKWARD_BLOCKS)
         gate_rows(shape, memory.inputs, memory.gates, slot + row);
         __syncwarp();
       }
-      products.add(shape, memory.inputs, slot + row, memory.ring, start + row);
+      const int own = slot + row + threadIdx.x % kBandTile * shape.dilation;
+      products.add(shape, memory.inputs, own, memory.ring, start + row);
       BandSums sums = {};
       multiply_taps(shape, taps, memory.ring, start + row, sums);
       __syncwarp();
@@ -243,7 +212,7 @@ __global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BACKWARD_BLOCKS)
   wait_for_copy_groups<0>();
   __syncthreads();
   const int64_t slice = int64_t{place.batch} * shape.segments + place.segment;
-  products.write(shape, reinterpret_cast<float*>(shared_memory),
+  write_partials(shape, products, reinterpret_cast<float*>(shared_memory),
                  arrays.partial + slice * shape.kernel * shape.strips + place.strip);
 }
 

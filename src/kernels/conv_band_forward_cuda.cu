@@ -5,13 +5,13 @@ namespace convseq::kernels {
 namespace {
 
 #ifndef TUNE_BAND_AHEAD
-#define TUNE_BAND_AHEAD 2
+#define TUNE_BAND_AHEAD 1
 #endif
 #ifndef TUNE_BAND_ROWS
 #define TUNE_BAND_ROWS 512
 #endif
 #ifndef TUNE_BAND_BLOCKS
-#define TUNE_BAND_BLOCKS 4
+#define TUNE_BAND_BLOCKS 6
 #endif
 
 constexpr int kAhead = TUNE_BAND_AHEAD;  // steps whose rows are on their way
@@ -103,19 +103,6 @@ struct BandInput {
     });
   }
 };
-
-__device__ void keep_sums(bf16* outputs, const BandSums& sums) {
-  const int lane = threadIdx.x % kLanes;
-#pragma unroll
-  for (int n = 0; n < kBandStrip / 8; ++n) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = lane / 4 + half * 8;
-      reinterpret_cast<unsigned*>(band_piece(outputs, row, n))[lane % 4] =
-          pack_pair(sums[n][half * 2], sums[n][half * 2 + 1]);
-    }
-  }
-}
 
 template <bool kGlu, int kBlocks>
 __global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BLOCKS)

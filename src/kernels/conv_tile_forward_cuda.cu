@@ -4,22 +4,14 @@
 namespace convseq::kernels {
 namespace {
 
-#ifndef TUNE_ROWS
-#define TUNE_ROWS 128
-#endif
-#ifndef TUNE_V
-#define TUNE_V 4
-#endif
-#ifndef TUNE_R
-#define TUNE_R 8
-#endif
-
-// V channels a lane, R outputs a task.
+// V channels a lane, R outputs a task, kRows outputs a block: long kernels want their window's rows
+// used by more outputs, and fewer taps a lane.
 template <int K>
 struct ForwardWork {
-  static constexpr int V = TUNE_V;
-  static constexpr int R = TUNE_R;
-  static constexpr int kRows = TUNE_ROWS;
+  static constexpr bool kLong = K == 0 || K > 9;
+  static constexpr int V = kLong ? 2 : 4;
+  static constexpr int R = kLong ? 8 : 4;
+  static constexpr int kRows = 256;
 };
 
 template <class T>

@@ -278,7 +278,7 @@ void check_dynamic_case(const Case& test, Type tap_type, bool softmax) {
   expect_close(
       dtaps,
       softmax ? oracle::softmax_gradient(taps, expected.dtaps, shape.kernel) : expected.dtaps,
-      tap_type, "dtaps");
+      tolerance_of(tap_type), "dtaps");
 }
 
 TEST(GpuDynamicConvKernel, EqualsTheFormulaInDoublePrecision) {
