@@ -6,7 +6,9 @@
 // Static convolutions of bf16 activations on the tensor cores, where the 64 channels of a strip
 // share their taps. Sixteen outputs of one strip are a product: [16, 16 + k − 1] of taps along
 // diagonals (a band) times [16 + k − 1, 64] rows of input. The taps are split into two bf16 numbers
-// each, so that 16 of their 24 bits count; the rows are exact, the sums fp32.
+// each, so that 16 of their 24 bits count; the rows are exact, the sums fp32. (Zeros of the band
+// times an infinity are NaN: a row that is not finite spoils outputs up to 15 rows beyond its
+// reach.)
 //
 // A block marches along one strip of one sequence, chunk by chunk: the rows live in a ring of
 // shared memory that is filled some chunks ahead, so that reading, computing and writing overlap.
@@ -17,12 +19,10 @@ constexpr int kBandStrip = 64;
 constexpr int kBandTile = 16;   // rows of a product
 constexpr int kBandPieces = 8;  // of 16 bytes in a row of a strip
 constexpr int kBandValues = 8;  // in a piece
-#ifndef TUNE_BAND_THREADS
-#define TUNE_BAND_THREADS 128
-#endif
-constexpr int kBandThreads = TUNE_BAND_THREADS;
+constexpr int kBandThreads = 128;
 constexpr int kBandWarps = kBandThreads / kLanes;
-constexpr int kBandMostKernel = 33;  // three products of 16 rows each reach that far
+constexpr size_t kBandMostBytes = 96 * 1024;  // of shared memory: what every GPU since sm_80 has
+constexpr int kBandMostKernel = 33;           // three products of 16 rows each reach that far
 
 struct BandShape {
   int time;
@@ -249,13 +249,8 @@ __device__ void store_band_rows(bf16* rows, int first, int step, To to) {
     bf16* at = to(r);
     if (at == nullptr) continue;
     const int piece = lane % kBandPieces;
-#ifdef TUNE_STREAM
-    __stcs(reinterpret_cast<uint4*>(at + piece * kBandValues),
-           *reinterpret_cast<const uint4*>(band_piece(rows, first + r * step, piece)));
-#else
     *reinterpret_cast<uint4*>(at + piece * kBandValues) =
         *reinterpret_cast<const uint4*>(band_piece(rows, first + r * step, piece));
-#endif
   }
 }
 

@@ -9,19 +9,9 @@
 namespace convseq::kernels {
 namespace {
 
-#ifndef TUNE_BAND_BACKWARD_AHEAD
-#define TUNE_BAND_BACKWARD_AHEAD 1
-#endif
-#ifndef TUNE_BAND_BACKWARD_ROWS
-#define TUNE_BAND_BACKWARD_ROWS 256
-#endif
-#ifndef TUNE_BAND_BACKWARD_BLOCKS
-#define TUNE_BAND_BACKWARD_BLOCKS 4
-#endif
-
-constexpr int kAhead = TUNE_BAND_BACKWARD_AHEAD;
+constexpr int kAhead = 1;  // steps whose rows are on their way
+constexpr int kBlockRows = 256;
 constexpr int kSlots = kAhead + 1;  // of x: one is worked on
-constexpr size_t kMostBytes = 112 * 1024;
 
 struct BandBackwardArrays {
   const bf16* x;
@@ -141,7 +131,7 @@ __device__ void keep_gradients(const BandShape& shape, bf16* inputs, bf16* gates
 }
 
 template <bool kGlu, int kBlocks>
-__global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BACKWARD_BLOCKS)
+__global__ void __launch_bounds__(kBandThreads, 4)
     band_backward_kernel(BandShape shape, BandBackwardArrays arrays) {
   extern __shared__ uint4 shared_memory[];
   const BandBackwardMemory memory(shape, shared_memory);
@@ -216,9 +206,7 @@ __global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BACKWARD_BLOCKS)
                  arrays.partial + slice * shape.kernel * shape.strips + place.strip);
 }
 
-BandShape backward_band(const ConvShape& shape) {
-  return band_shape(shape, TUNE_BAND_BACKWARD_ROWS, kAhead);
-}
+BandShape backward_band(const ConvShape& shape) { return band_shape(shape, kBlockRows, kAhead); }
 
 }  // namespace
 
@@ -232,7 +220,7 @@ bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
     return with_band_blocks(shape.kernel, [&](auto size) {
       const auto kernel = band_backward_kernel<glu.value, size.value>;
       const size_t bytes = BandBackwardMemory::bytes<size.value>(band, shape.glu);
-      if (bytes > kMostBytes) return false;
+      if (bytes > kBandMostBytes) return false;
       allow_shared_memory(kernel, bytes);
       kernel<<<blocks, kBandThreads, bytes, stream>>>(
           band, {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,

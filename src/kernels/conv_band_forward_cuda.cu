@@ -4,18 +4,13 @@
 namespace convseq::kernels {
 namespace {
 
-#ifndef TUNE_BAND_AHEAD
-#define TUNE_BAND_AHEAD 1
-#endif
-#ifndef TUNE_BAND_ROWS
-#define TUNE_BAND_ROWS 512
-#endif
-#ifndef TUNE_BAND_BLOCKS
-#define TUNE_BAND_BLOCKS 6
-#endif
-
-constexpr int kAhead = TUNE_BAND_AHEAD;  // steps whose rows are on their way
-constexpr size_t kMostBytes = 112 * 1024;
+// Steps whose rows are on their way, and rows of a block, by measurement.
+template <bool kGlu, int kBlocks>
+struct BandForwardWork {
+  static constexpr bool kShort = !kGlu && kBlocks == 2;
+  static constexpr int kAhead = kShort ? 2 : 1;
+  static constexpr int kRows = kShort ? 256 : 512;
+};
 
 struct BandForwardArrays {
   const bf16* x;
@@ -28,15 +23,15 @@ struct BandForwardArrays {
 struct BandForwardMemory {
   bf16* ring;
   bf16* outputs;  // [kBandWarps, 16]
-  bf16* gates;    // [kAhead, chunk]
+  bf16* gates;    // [ahead, chunk]
 
   __device__ BandForwardMemory(const BandShape& shape, uint4* memory)
       : ring(reinterpret_cast<bf16*>(memory)),
         outputs(ring + shape.ring * kBandStrip),
         gates(outputs + kBandWarps * kBandTile * kBandStrip) {}
 
-  static size_t bytes(const BandShape& shape, bool glu) {
-    const int rows = shape.ring + kBandWarps * kBandTile + (glu ? kAhead * shape.chunk : 0);
+  static size_t bytes(const BandShape& shape, int gate_steps) {
+    const int rows = shape.ring + kBandWarps * kBandTile + gate_steps * shape.chunk;
     return static_cast<size_t>(rows) * kBandStrip * sizeof(bf16);
   }
 };
@@ -55,7 +50,7 @@ __device__ uint4 gate_piece(const uint4& values, const uint4& gates) {
 
 // Brings the rows of the steps, and gates them where they are gated: each thread the very pieces it
 // copied, so that it need wait for none but itself.
-template <bool kGlu>
+template <bool kGlu, int kAhead>
 struct BandInput {
   const BandShape& shape;
   const BandForwardMemory& memory;
@@ -105,20 +100,21 @@ struct BandInput {
 };
 
 template <bool kGlu, int kBlocks>
-__global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BLOCKS)
+__global__ void __launch_bounds__(kBandThreads, 6)
     band_forward_kernel(BandShape shape, BandForwardArrays arrays) {
+  constexpr int kAhead = BandForwardWork<kGlu, kBlocks>::kAhead;
   extern __shared__ uint4 shared_memory[];
   const BandForwardMemory memory(shape, shared_memory);
   const BandPlace place(shape);
   const int channel = place.strip * kBandStrip;
   const int pitch = shape.channels * (kGlu ? 2 : 1);
   const int64_t sequence = int64_t{place.batch} * shape.time;
-  const BandInput<kGlu> input{shape,
-                              memory,
-                              {arrays.x + sequence * pitch + channel, pitch,
-                               real_length(arrays.lengths, place.batch, shape.time)},
-                              place.first - shape.left,
-                              place.steps};
+  const BandInput<kGlu, kAhead> input{shape,
+                                      memory,
+                                      {arrays.x + sequence * pitch + channel, pitch,
+                                       real_length(arrays.lengths, place.batch, shape.time)},
+                                      place.first - shape.left,
+                                      place.steps};
   input.begin_halo();
   for (int step = 0; step < kAhead; ++step) input.begin_step(step);
   BandTaps<kBlocks> taps;
@@ -154,20 +150,21 @@ __global__ void __launch_bounds__(kBandThreads, TUNE_BAND_BLOCKS)
 
 bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream) {
   if (!fits_band(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
-  const BandShape band = band_shape(shape, TUNE_BAND_ROWS, kAhead);
-  const size_t bytes = BandForwardMemory::bytes(band, shape.glu);
-  if (bytes > kMostBytes) return false;
-  const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
-  with_bool(shape.glu, [&](auto glu) {
-    with_band_blocks(shape.kernel, [&](auto size) {
+  return with_bool(shape.glu, [&](auto glu) {
+    return with_band_blocks(shape.kernel, [&](auto size) {
+      using Work = BandForwardWork<glu.value, size.value>;
+      const BandShape band = band_shape(shape, Work::kRows, Work::kAhead);
+      const size_t bytes = BandForwardMemory::bytes(band, glu.value ? Work::kAhead : 0);
+      if (bytes > kBandMostBytes) return false;
+      const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
       const auto kernel = band_forward_kernel<glu.value, size.value>;
       allow_shared_memory(kernel, bytes);
       kernel<<<blocks, kBandThreads, bytes, stream>>>(
           band, {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
                  static_cast<bf16*>(arrays.y)});
+      return true;
     });
   });
-  return true;
 }
 
 }  // namespace convseq::kernels

@@ -225,8 +225,10 @@ auto with_kernel_size(int64_t kernel, Use use) {
   return use(std::integral_constant<int, 0>{});
 }
 
-// Tiles of about `wanted` outputs, cut evenly, each a whole number of tasks.
-inline TileShape tile_shape(const ConvShape& shape, int wanted, int run) {
+// Tiles of about `rows` outputs in bf16, half of that in fp32, cut evenly, each a whole number of
+// tasks.
+inline TileShape tile_shape(const ConvShape& shape, int rows, int run) {
+  const int wanted = shape.type == Type::Bf16 ? rows : rows / 2;
   TileShape tile{};
   tile.time = static_cast<int>(shape.time);
   tile.channels = static_cast<int>(shape.channels);

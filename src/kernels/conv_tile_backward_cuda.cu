@@ -7,21 +7,12 @@
 namespace convseq::kernels {
 namespace {
 
-#ifndef TUNE_BACKWARD_ROWS
-#define TUNE_BACKWARD_ROWS 256
-#endif
-#ifndef TUNE_BACKWARD_V
-#define TUNE_BACKWARD_V 2
-#endif
-#ifndef TUNE_BACKWARD_R
-#define TUNE_BACKWARD_R 8
-#endif
-
+// V channels a lane, R positions a task, kRows positions a block.
 template <int K>
 struct BackwardWork {
-  static constexpr int V = TUNE_BACKWARD_V;
-  static constexpr int R = TUNE_BACKWARD_R;
-  static constexpr int kRows = TUNE_BACKWARD_ROWS;
+  static constexpr int V = 2;
+  static constexpr int R = 8;
+  static constexpr int kRows = 512;
 };
 
 template <class T>

@@ -6,22 +6,9 @@
 namespace convseq::kernels {
 namespace {
 
-#ifndef TUNE_DYNAMIC_ROWS
-#define TUNE_DYNAMIC_ROWS 256
-#endif
-#ifndef TUNE_DYNAMIC_BLOCKS
-#define TUNE_DYNAMIC_BLOCKS 5
-#endif
-#ifndef TUNE_DYNAMIC_BACKWARD_ROWS
-#define TUNE_DYNAMIC_BACKWARD_ROWS 256
-#endif
-#ifndef TUNE_DYNAMIC_BACKWARD_BLOCKS
-#define TUNE_DYNAMIC_BACKWARD_BLOCKS 4
-#endif
-
 constexpr int kAhead = 1;  // steps whose rows are on their way
-constexpr int kForwardRows = TUNE_DYNAMIC_ROWS;
-constexpr int kBackwardRows = TUNE_DYNAMIC_BACKWARD_ROWS;
+constexpr int kForwardRows = 256;
+constexpr int kBackwardRows = 512;
 
 __host__ __device__ constexpr int band_blocks(int kernel) {
   return kernel <= kBandTile + 1 ? 2 : 3;
@@ -43,32 +30,44 @@ struct TapRows {
   __device__ bool exists(int position) const { return position >= 0 && position < time; }
 };
 
-// The taps of 16 positions that a warp brings, in fp32: neighbours in memory by neighbouring lanes.
+// The taps of 16 positions, one set of K after the other in memory: which of them a lane brings or
+// takes. Neighbouring lanes hold neighbours; sets are spread to a power of two.
+template <int K>
+struct TapLane {
+  static constexpr int kWidth = K <= 4 ? 4 : K <= 8 ? 8 : K <= 16 ? 16 : 32;
+  static constexpr int kRowsAtOnce = kLanes / kWidth;
+  static constexpr int kCount = kBandTile / kRowsAtOnce;
+  int tap = threadIdx.x % kWidth;
+  int first_row = threadIdx.x % kLanes / kWidth;
+
+  __device__ bool holds() const { return tap < K; }
+  __device__ int row(int i) const { return first_row + i * kRowsAtOnce; }
+};
+
+// The taps of 16 positions in the registers of a warp.
 template <class Tap, int K>
 struct WarpTaps {
-  static constexpr int kCount = ceil_div(kBandTile * K, kLanes);
-  Tap values[kCount];
+  Tap values[TapLane<K>::kCount];
 
   __device__ void load(const TapRows<Tap>& rows, int first) {
+    const TapLane<K> lane;
+    const Tap* from = rows.start + int64_t{first + lane.first_row} * rows.pitch + lane.tap;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int n = threadIdx.x % kLanes + i * kLanes;
-      const int position = first + n / K;
+    for (int i = 0; i < TapLane<K>::kCount; ++i) {
       values[i] = from_float<Tap>(0.f);
-      if (n < kBandTile * K && rows.exists(position)) {
-        values[i] = rows.start[int64_t{position} * rows.pitch + n % K];
+      if (lane.holds() && rows.exists(first + lane.row(i))) {
+        values[i] = from[i * TapLane<K>::kRowsAtOnce * rows.pitch];
       }
     }
   }
 
-  // Row r's K taps to to(r).
+  // Row r's K taps to to(r), in fp32.
   template <class To>
   __device__ void store(To to) const {
+    const TapLane<K> lane;
+    if (!lane.holds()) return;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int n = threadIdx.x % kLanes + i * kLanes;
-      if (n < kBandTile * K) to(n / K)[n % K] = to_float(values[i]);
-    }
+    for (int i = 0; i < TapLane<K>::kCount; ++i) to(lane.row(i))[lane.tap] = to_float(values[i]);
   }
 };
 
@@ -123,7 +122,7 @@ struct DynamicForwardMemory {
 
 // A chunk is 16 rows a warp, always the same: their taps are the warp's own affair.
 template <class Tap, int K>
-__global__ void __launch_bounds__(kBandThreads, TUNE_DYNAMIC_BLOCKS)
+__global__ void __launch_bounds__(kBandThreads, 4)
     dynamic_forward_kernel(BandShape shape, bool take_softmax, const bf16* x, const Tap* taps,
                            bf16* y) {
   extern __shared__ uint4 shared_memory[];
@@ -172,21 +171,18 @@ __global__ void __launch_bounds__(kBandThreads, TUNE_DYNAMIC_BLOCKS)
 struct DynamicBackwardMemory {
   bf16* dy;       // ring
   bf16* x;        // ring
-  bf16* outputs;  // [kBandWarps, 16]
+  bf16* outputs;  // [kBandWarps, 16]; before that a warp's gradients of the taps, [16, k]
   float* taps;    // ring, as dy's
-  float* dtaps;   // [kBandWarps, 16, k]
 
   __device__ DynamicBackwardMemory(const BandShape& shape, uint4* memory)
       : dy(reinterpret_cast<bf16*>(memory)),
         x(dy + shape.ring * kBandStrip),
         outputs(x + shape.ring * kBandStrip),
-        taps(reinterpret_cast<float*>(outputs + kBandWarps * kBandTile * kBandStrip)),
-        dtaps(taps + shape.ring * shape.kernel) {}
+        taps(reinterpret_cast<float*>(outputs + kBandWarps * kBandTile * kBandStrip)) {}
 
   static size_t bytes(const BandShape& shape) {
     const int rows = 2 * shape.ring + kBandWarps * kBandTile;
-    return rows * kBandStrip * sizeof(bf16) +
-           sizeof(float) * (shape.ring + kBandWarps * kBandTile) * shape.kernel;
+    return rows * kBandStrip * sizeof(bf16) + sizeof(float) * shape.ring * shape.kernel;
   }
 };
 
@@ -218,7 +214,9 @@ __device__ void write_tap_gradients(const BandShape& shape, const DynamicBackwar
                                     const TapRows<Tap>& rows, int first_dy, int first_x,
                                     int position, bool take_softmax, Tap* dtaps) {
   const int lane = threadIdx.x % kLanes;
-  float* own = memory.dtaps + threadIdx.x / kLanes * kBandTile * K;
+  static_assert(K * sizeof(float) <= kBandStrip * sizeof(bf16));
+  float* own =
+      reinterpret_cast<float*>(memory.outputs + threadIdx.x / kLanes * kBandTile * kBandStrip);
   BandProducts<band_blocks(K)> products = {};
   products.add(shape, memory.dy, ring_row(shape, first_dy + lane % kBandTile), memory.x, first_x);
   products.for_entries([&](int r, int q, float sum) {
@@ -230,17 +228,20 @@ __device__ void write_tap_gradients(const BandShape& shape, const DynamicBackwar
     softmax_gradient_row<K>(memory.taps + ring_row(shape, first_dy + row) * K, own + row * K);
   }
   __syncwarp();
+  const TapLane<K> part;
+  Tap* to = dtaps + int64_t{position + part.first_row} * rows.pitch + part.tap;
 #pragma unroll
-  for (int i = 0; i < WarpTaps<Tap, K>::kCount; ++i) {
-    const int n = lane + i * kLanes;
-    if (n < kBandTile * K && rows.exists(position + n / K)) {
-      dtaps[int64_t{position + n / K} * rows.pitch + n % K] = from_float<Tap>(own[n]);
+  for (int i = 0; i < TapLane<K>::kCount; ++i) {
+    if (part.holds() && rows.exists(position + part.row(i))) {
+      to[i * TapLane<K>::kRowsAtOnce * rows.pitch] =
+          from_float<Tap>(own[part.row(i) * K + part.tap]);
     }
   }
+  __syncwarp();
 }
 
 template <class Tap, int K>
-__global__ void __launch_bounds__(kBandThreads, TUNE_DYNAMIC_BACKWARD_BLOCKS)
+__global__ void __launch_bounds__(kBandThreads, 3)
     dynamic_backward_kernel(BandShape shape, bool take_softmax, DynamicBackwardArrays<Tap> arrays) {
   extern __shared__ uint4 shared_memory[];
   const DynamicBackwardMemory memory(shape, shared_memory);
