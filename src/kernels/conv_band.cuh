@@ -261,8 +261,8 @@ __device__ inline int band_task_row(const BandShape& shape, int task) {
              : task / shape.dilation * kBandTile * shape.dilation + task % shape.dilation;
 }
 
-// Blocks that march over about `rows` positions each.
-inline BandShape band_shape(const ConvShape& shape, int rows, int ahead) {
+// Blocks that march over about `most` positions each.
+inline BandShape band_shape(const ConvShape& shape, int most, int ahead) {
   BandShape made{};
   made.time = static_cast<int>(shape.time);
   made.channels = static_cast<int>(shape.channels);
@@ -271,11 +271,12 @@ inline BandShape band_shape(const ConvShape& shape, int rows, int ahead) {
   made.dilation = static_cast<int>(shape.dilation);
   made.left = static_cast<int>(shape.left);
   made.chunk = ceil_div(kBandWarps, made.dilation) * made.dilation * kBandTile;
+  made.strips = made.channels / kBandStrip;
+  const int rows = rows_of_block(shape, made.strips, most, made.chunk);
   const int steps = ceil_div(made.time, made.chunk);
   made.segments = ceil_div(steps, ceil_div(rows, made.chunk));
   made.steps = ceil_div(steps, made.segments);
   made.segments = ceil_div(steps, made.steps);
-  made.strips = made.channels / kBandStrip;
   made.ring = made.reach() + (ahead + 1) * made.chunk;
   return made;
 }

@@ -228,7 +228,8 @@ auto with_kernel_size(int64_t kernel, Use use) {
 // Tiles of about `rows` outputs in bf16, half of that in fp32, cut evenly, each a whole number of
 // tasks.
 inline TileShape tile_shape(const ConvShape& shape, int rows, int run) {
-  const int wanted = shape.type == Type::Bf16 ? rows : rows / 2;
+  const int most = shape.type == Type::Bf16 ? rows : rows / 2;
+  const int wanted = rows_of_block(shape, ceil_div<int64_t>(shape.channels, kStrip), most, 64);
   TileShape tile{};
   tile.time = static_cast<int>(shape.time);
   tile.channels = static_cast<int>(shape.channels);

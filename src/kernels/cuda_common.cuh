@@ -117,6 +117,17 @@ void allow_shared_memory(Kernel kernel, size_t bytes) {
              "shared memory");
 }
 
+// Rows of time a block takes: `most`, or fewer where blocks would be too few to fill the GPU,
+// halving down to `least`.
+inline int rows_of_block(const ConvShape& shape, int64_t strips, int most, int least) {
+  constexpr int64_t kEnoughBlocks = 512;
+  const auto blocks = [&](int rows) {
+    return shape.batch * strips * ceil_div<int64_t>(shape.time, rows);
+  };
+  while (most > least && blocks(most) < kEnoughBlocks) most /= 2;
+  return most;
+}
+
 inline bool is_aligned(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
 }
