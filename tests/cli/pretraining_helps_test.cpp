@@ -31,13 +31,13 @@ class PretrainingHelps : public ::testing::Test {
 // Scope: four labels, no bag of words tells them apart. With 2,000 examples a tiny light model
 // finds the negation or the intensifier, hardly both; one that has read the corpus knows the words.
 TEST_F(PretrainingHelps, ALightModelWithScope) {
-  run("synth corpus " + at("corpus") + " --documents 6000");
+  run("synth corpus " + at("corpus") + " --documents 10000");
   run("tokenizer train " + at("corpus") + " --out " + at("tokenizer") +
       " --vocabulary 700 --lines 3000");
   run("synth tasks " + at("tasks") + " --family scope --windows 0");
   run("pretrain " + at("pretrained") + " --model paper-light-tiny --corpus " + at("corpus") +
       " --tokenizer " + at("tokenizer") +
-      " --source 96 --target 32 --batch 32 --steps 350 --save-every 350 --quiet");
+      " --source 128 --target 32 --batch 32 --steps 450 --save-every 450 --quiet");
   const double scratch =
       accuracy("scope_0", "scratch", "--model paper-light-tiny --tokenizer " + at("tokenizer"));
   const double pretrained = accuracy("scope_0", "after", "--from " + at("pretrained"));
