@@ -70,16 +70,16 @@ void add_pretrain(CLI::App& program) {
   command->add_option("--validation", options.validation_corpus,
                       "A corpus for the validation loss");
   command->add_option("--batch", options.corpus.batch_rows, "Examples an update, of all processes")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--source", options.corpus.room.source, "Longest source")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--target", options.corpus.room.target, "Longest target")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--threads", options.corpus.threads, "That prepare batches")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   add_training_flags(*command, flags->training, options);
   command->footer(
