@@ -77,6 +77,7 @@ TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq
     folder_.emplace(options_.out);
     folder_->check_room(model_->parameter_count(), options_.keep);
   }
+  model_->to(torch::promoteTypes(options_.compute, torch::kFloat32));  // the masters': no bit lost
   resume();
   model_->to(options_.device);
   weights_.emplace(*model_, options_.compute);
