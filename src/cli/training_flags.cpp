@@ -60,7 +60,10 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
   flags.schedule =
       add_enum(command, "--schedule", options.schedule.kind, "How the learning rate goes");
   add_positive(command, "--lr", options.schedule.learning_rate, "Highest learning rate");
-  add_count(command, "--warmup", options.schedule.warmup_steps, "Steps of warm-up");
+  command
+      .add_option("--warmup", options.schedule.warmup_steps,
+                  "Steps of warm-up; else a tenth of the steps, at most 100")
+      ->check(CLI::NonNegativeNumber);
   add_count(command, "--decay", options.schedule.decay_steps,
             "Steps at the end in which the rate goes down to zero in a straight line");
   command.add_option("--weight-decay", options.optimizer.weight_decay, "Decoupled")

@@ -23,6 +23,10 @@ double flops_of(const ModelConfig& config, const Batch& batch) {
 ScheduleOptions scheduled(const TrainingOptions& options) {
   ScheduleOptions schedule = options.schedule;
   if (schedule.total_steps == 0) schedule.total_steps = options.limits.steps;
+  if (schedule.warmup_steps == kUsualWarmup) {
+    schedule.warmup_steps =
+        schedule.total_steps > 0 ? std::min<int64_t>(100, schedule.total_steps / 10) : 100;
+  }
   return schedule;
 }
 

@@ -22,6 +22,8 @@ struct TrainingLimits {
   int64_t patience = 0;  // validations in a row without a better one
 };
 
+inline constexpr int64_t kUsualWarmup = -1;  // a tenth of the steps, at most 100
+
 // Every process computes as many rows as the others, so that none waits.
 void check_batch(int64_t rows, int processes);
 
@@ -30,7 +32,7 @@ struct TrainingOptions {
   std::filesystem::path out;
   OptimizerOptions optimizer;
   ScheduleOptions schedule{
-      .kind = ScheduleKind::Cosine, .learning_rate = 2e-2, .warmup_steps = 100};
+      .kind = ScheduleKind::Cosine, .learning_rate = 2e-2, .warmup_steps = kUsualWarmup};
   TrainStepOptions step;
   torch::Device device = torch::kCPU;
   torch::Dtype compute = torch::kFloat32;
