@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "base/error.h"
 #include "ops/conv.h"
@@ -172,19 +172,20 @@ ConvSpeed sum_of(const Case& which, const ConvSpeed& forward, const ConvSpeed& b
   return {.name = which.name("forward_backward"),
           .ms = forward.ms + backward.ms,
           .bytes = forward.bytes + backward.bytes,
-          .floor_ms = forward.floor_ms + backward.floor_ms,
+          .copy_bandwidth = forward.copy_bandwidth,
           .peer = forward.peer,
           .peer_ms = *forward.peer_ms + *backward.peer_ms};
 }
 
-std::vector<ConvSpeed> measure(const Case& which, const ConvSpeedOptions& options, double copy) {
+std::vector<ConvSpeed> measure(const Case& which, const ConvSpeedOptions& options, Copy& copy) {
   verify(which, which.inputs(), which.gradient());
   const auto buffers =
       static_cast<size_t>(static_cast<double>(options.cache) / which.forward_bytes() + 2);
   Contender ours(
       buffers, [&](const variable_list& in) { return which.forward(in); },
       [&] { return which.inputs(); }, [&] { return which.gradient(); });
-  std::vector<Work> works = {[&] { ours.forward(); }, [&] { ours.backward(); }};
+  std::vector<Work> works = {[&] { copy.run(); }, [&] { ours.forward(); },
+                             [&] { ours.backward(); }};
   std::optional<Contender> peer;
   if (has_peer(which, options)) {
     peer.emplace(libtorch_peer(buffers, which, options));
@@ -193,13 +194,13 @@ std::vector<ConvSpeed> measure(const Case& which, const ConvSpeedOptions& option
   }
   const auto ms = milliseconds_of(options.device, works, options.timing);
   std::vector<ConvSpeed> speeds = {
-      {.name = which.name("forward"), .ms = ms[0], .bytes = which.forward_bytes()},
-      {.name = which.name("backward"), .ms = ms[1], .bytes = which.backward_bytes()}};
+      {.name = which.name("forward"), .ms = ms[1], .bytes = which.forward_bytes()},
+      {.name = which.name("backward"), .ms = ms[2], .bytes = which.backward_bytes()}};
   for (size_t i = 0; i < 2; ++i) {
-    speeds[i].floor_ms = 1e3 * speeds[i].bytes / copy;
+    speeds[i].copy_bandwidth = copy.bandwidth(ms[0]);
     if (!peer) continue;
     speeds[i].peer = which.glu() ? "libtorch glu + depthwise conv1d" : "libtorch depthwise conv1d";
-    speeds[i].peer_ms = ms[2 + i];
+    speeds[i].peer_ms = ms[3 + i];
   }
   if (peer) speeds.push_back(sum_of(which, speeds[0], speeds[1]));
   return speeds;
@@ -207,37 +208,43 @@ std::vector<ConvSpeed> measure(const Case& which, const ConvSpeedOptions& option
 
 }  // namespace
 
-ConvSpeeds measure_convs(const ConvSpeedOptions& options) {
+std::vector<ConvSpeed> measure_convs(const ConvSpeedOptions& options) {
   require(options.heads >= 1 && options.channels % options.heads == 0,
           "bench ops: {} channels do not divide into {} heads", options.channels, options.heads);
-  const auto total = static_cast<int64_t>(options.kernels.size() * options.ops.size()) + 1;
-  ConvSpeeds speeds;
+  const auto total = static_cast<int64_t>(options.kernels.size() * options.ops.size());
+  Copy copy(options.device, options.cache);
+  std::vector<ConvSpeed> speeds;
   int64_t done = 0;
-  if (!options.watch(done++, total, "copy")) return speeds;
-  speeds.copy_bandwidth = copy_bandwidth(options.device, options.cache, options.timing);
   for (const int64_t kernel : options.kernels) {
     for (const ConvOp op : options.ops) {
       const std::string next = fmt::format("{} k{}", name_of(op), kernel);
       if (!options.watch(done++, total, next)) return speeds;
-      for (ConvSpeed& speed : measure({op, kernel, options}, options, speeds.copy_bandwidth)) {
-        speeds.ops.push_back(std::move(speed));
+      for (ConvSpeed& speed : measure({op, kernel, options}, options, copy)) {
+        speeds.push_back(std::move(speed));
       }
     }
   }
   return speeds;
 }
 
-std::vector<Row> rows_of(const ConvSpeeds& speeds) {
+double median_copy_bandwidth(const std::vector<ConvSpeed>& speeds) {
+  std::vector<double> values;
+  for (const ConvSpeed& speed : speeds) values.push_back(speed.copy_bandwidth);
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+std::vector<Row> rows_of(const std::vector<ConvSpeed>& speeds) {
   std::vector<Row> rows = {
-      {.name = "copy_bandwidth", .value = speeds.copy_bandwidth / 1e9, .unit = "GB/s"}};
-  for (const ConvSpeed& speed : speeds.ops) {
+      {.name = "copy_bandwidth", .value = median_copy_bandwidth(speeds) / 1e9, .unit = "GB/s"}};
+  for (const ConvSpeed& speed : speeds) {
     rows.push_back({.name = speed.name,
                     .value = speed.ms,
                     .unit = "ms",
-                    .floor = speed.floor_ms,
+                    .floor = speed.floor_ms(),
                     .peer = speed.peer,
                     .peer_value = speed.peer_ms,
-                    .ratio = speed.ms / speed.floor_ms});
+                    .ratio = speed.ms / speed.floor_ms()});
   }
   return rows;
 }

@@ -47,23 +47,21 @@ struct ConvSpeedOptions {
 struct ConvSpeed {
   std::string name;  // "light_conv_forward_k7"
   double ms = 0;
-  double bytes = 0;     // of moving every input and output once
-  double floor_ms = 0;  // at the copy bandwidth
+  double bytes = 0;           // of moving every input and output once
+  double copy_bandwidth = 0;  // of copies made in turn with this op
   std::string peer;
   std::optional<double> peer_ms;
 
   double bandwidth() const { return 1e3 * bytes / ms; }  // bytes a second
+  double floor_ms() const { return 1e3 * bytes / copy_bandwidth; }
 };
 
-struct ConvSpeeds {
-  double copy_bandwidth = 0;
-  std::vector<ConvSpeed> ops;  // forward, backward, and both together where there is a peer
-};
+// Forward, backward, and both together where there is a peer. Each op is first checked against its
+// readable twin in float64.
+std::vector<ConvSpeed> measure_convs(const ConvSpeedOptions& options);
 
-// Each op is first checked against its readable twin in float64.
-ConvSpeeds measure_convs(const ConvSpeedOptions& options);
-
-std::vector<Row> rows_of(const ConvSpeeds& speeds);
+double median_copy_bandwidth(const std::vector<ConvSpeed>& speeds);
+std::vector<Row> rows_of(const std::vector<ConvSpeed>& speeds);
 
 }  // namespace bench
 }  // namespace convseq

@@ -19,7 +19,8 @@ namespace convseq::bench {
 namespace {
 
 constexpr int kWarmUps = 3;
-constexpr double kMostRepeats = 50;  // a GPU queues about a thousand launches
+constexpr double kMostRepeats = 50;   // a GPU queues about a thousand launches
+constexpr double kSlowStepMs = 2000;  // such a step is steady enough, and not worth waiting for
 
 double wall_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -172,9 +173,14 @@ double step_milliseconds(torch::Device device, const Work& work, const TimingOpt
     synchronize(device);
     return (now_ms(device) - start) / repeats;
   };
-  if (device.is_cuda()) repeat(work, kWarmUps);
-  timed(1);
-  const int repeats = repeats_for(timed(1), options);
+  timed(1);  // warms up
+  double each = timed(1);
+  if (each > kSlowStepMs) return each;
+  if (device.is_cuda()) {
+    repeat(work, kWarmUps);
+    each = timed(1);
+  }
+  const int repeats = repeats_for(each, options);
   return medians(options.rounds, 1, [&](size_t) { return timed(repeats); }).front();
 }
 
@@ -189,12 +195,20 @@ int64_t cache_bytes(torch::Device device) {
   return std::max<int64_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE), kLeast);
 }
 
+Copy::Copy(torch::Device device, int64_t cache)
+    : from_(torch::randint(0, 256, {2 * cache}, torch::TensorOptions(device).dtype(torch::kUInt8))),
+      to_(torch::zeros_like(from_)) {}
+
+void Copy::run() {
+  if (from_.is_cpu()) return copy_on_cpu(to_, from_);
+  to_.copy_(from_);
+}
+
+double Copy::bandwidth(double ms) const { return 2e3 * static_cast<double>(from_.nbytes()) / ms; }
+
 double copy_bandwidth(torch::Device device, int64_t cache, const TimingOptions& options) {
-  const auto bytes = torch::TensorOptions(device).dtype(torch::kUInt8);
-  const auto from = torch::randint(0, 256, {2 * cache}, bytes), to = torch::empty_like(from);
-  const Work copy = [&] { device.is_cuda() ? void(to.copy_(from)) : copy_on_cpu(to, from); };
-  const double ms = milliseconds_of(device, {copy}, options).front();
-  return 2e3 * static_cast<double>(from.nbytes()) / ms;
+  Copy copy(device, cache);
+  return copy.bandwidth(milliseconds_of(device, {[&] { copy.run(); }}, options).front());
 }
 
 void keep_freed_memory() {

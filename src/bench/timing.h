@@ -32,7 +32,17 @@ void synchronize(torch::Device device);
 // More than any cache of the device holds: what buffers must rotate beyond.
 int64_t cache_bytes(torch::Device device);
 
-// Bytes read and written a second by a plain copy of more than the caches hold.
+// A plain copy of more than the caches hold, to be timed in turn with what is compared with it.
+class Copy {
+ public:
+  Copy(torch::Device device, int64_t cache);
+  void run();
+  double bandwidth(double ms) const;  // bytes read and written a second
+
+ private:
+  torch::Tensor from_, to_;
+};
+
 double copy_bandwidth(torch::Device device, int64_t cache, const TimingOptions& options = {});
 
 // Freed memory stays with the process, so that nobody measures page faults. Once a process.

@@ -16,17 +16,18 @@ struct Flags {
   int64_t cache_mb = 0;
 };
 
-void print_table(const bench::ConvSpeeds& speeds, const bench::ConvSpeedOptions& options) {
+void print_table(const std::vector<bench::ConvSpeed>& speeds,
+                 const bench::ConvSpeedOptions& options) {
   fmt::print("B={} T={} C={} H={} {}, copy {:.4g} GB/s\n", options.batch, options.time,
              options.channels, options.heads, c10::toString(options.type),
-             speeds.copy_bandwidth / 1e9);
+             bench::median_copy_bandwidth(speeds) / 1e9);
   fmt::print("{:<34} {:>9} {:>9} {:>7} {:>6} {:>9} {:>7} {:>9} {:>7}\n", "op", "ms", "bytes",
              "GB/s", "copy", "floor ms", "×floor", "peer ms", "×peer");
-  for (const bench::ConvSpeed& speed : speeds.ops) {
+  for (const bench::ConvSpeed& speed : speeds) {
     fmt::print("{:<34} {:>9.4f} {:>9} {:>7.4g} {:>5.1f}% {:>9.4f} {:>7.2f}", speed.name, speed.ms,
                short_bytes(speed.bytes), speed.bandwidth() / 1e9,
-               100 * speed.bandwidth() / speeds.copy_bandwidth, speed.floor_ms,
-               speed.ms / speed.floor_ms);
+               100 * speed.bandwidth() / speed.copy_bandwidth, speed.floor_ms(),
+               speed.ms / speed.floor_ms());
     if (speed.peer_ms) fmt::print(" {:>9.4f} {:>7.2f}", *speed.peer_ms, *speed.peer_ms / speed.ms);
     fmt::print("\n");
   }
@@ -45,7 +46,7 @@ void run(Flags& flags) {
   options.cache = flags.cache_mb > 0 ? flags.cache_mb << 20 : bench::cache_bytes(options.device);
   BenchRun run(flags.common, "bench ops");
   options.watch = run.watch();
-  const bench::ConvSpeeds speeds = bench::measure_convs(options);
+  const auto speeds = bench::measure_convs(options);
   run.finish(bench::rows_of(speeds), [&] { print_table(speeds, options); });
 }
 

@@ -175,7 +175,7 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
 TEST(Bench, EndsCleanlyOnASignal) {
   const TempFolder folder;
   const std::string file = (folder / "rows.json").string();
-  const auto outcome = testing::run_shell("timeout -s INT 2 " CONVSEQ_PROGRAM
+  const auto outcome = testing::run_shell("timeout -s INT 4 " CONVSEQ_PROGRAM
                                           " bench length --device cpu --quiet --rounds 9 --json " +
                                           file);
   EXPECT_NE(outcome.output.find("bench length: interrupted; no file was written"),
