@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Pre-trains a light model of 15M parameters for some minutes, then teaches it SST-2 and SNLI at the default
 # settings, with and without that pre-training: does fine-tuning collapse to a constant answer?
-#   tools/finetune_real.sh OUT DATA TOKENIZER SHARDS VALIDATION_SHARDS [STEPS]
+#   tools/finetune_real.sh OUT DATA TOKENIZER SHARDS VALIDATION_SHARDS [STEPS] [TASKS] [STARTS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=$1 data=$2 tokenizer=$3 shards=$4 validation=$5 steps=${6:-3000}
+out=$1 data=$2 tokenizer=$3 shards=$4 validation=$5 steps=${6:-3000} tasks=${7:-snli sst2} starts=${8:-pretrained scratch}
 mkdir -p "$out"
 model=paper-light-mini
 work=build/finetune_real
@@ -12,8 +12,8 @@ rm -rf "$work"
 build/convseq pretrain "$work/pretrained" --model "$model" --corpus "$shards" --tokenizer "$tokenizer" \
   --validation "$validation" --batch 64 --steps "$steps" --precision bf16 --threads 4 --quiet --json \
   | tee "$out/pretrain.json"
-for task in sst2 snli; do
-  for start in pretrained scratch; do
+for task in $tasks; do
+  for start in $starts; do
     from=(--from "$work/pretrained")
     [ "$start" = scratch ] && from=(--model "$model" --tokenizer "$tokenizer")
     build/convseq finetune "$work/$task-$start" "$task" --data "$data" "${from[@]}" --quiet --json \

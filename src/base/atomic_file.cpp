@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 
@@ -13,10 +15,20 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::string_view kMark = ".tmp-";
+
 fs::path temporary_beside(const fs::path& path) {
   fs::path temporary = path;
-  temporary += fmt::format(".tmp-{}", ::getpid());
+  temporary += fmt::format("{}{}", kMark, ::getpid());
   return temporary;
+}
+
+bool is_temporary(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const size_t mark = name.rfind(kMark);
+  return mark != name.npos && name.size() > mark + kMark.size() &&
+         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(mark + kMark.size()), name.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
 }
 
 fs::path without_trailing_slash(const fs::path& path) {
@@ -102,6 +114,15 @@ void write_folder_atomically(const fs::path& given,
     throw;
   }
   sync_folder(path.parent_path());
+}
+
+void remove_unfinished(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_temporary(entry.path())) found.push_back(entry.path());
+  }
+  std::error_code error;
+  for (const fs::path& path : found) fs::remove_all(path, error);
 }
 
 }  // namespace convseq

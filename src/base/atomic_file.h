@@ -37,4 +37,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 void write_folder_atomically(const std::filesystem::path& path,
                              const std::function<void(const std::filesystem::path&)>& fill);
 
+// Removes what processes that were killed while they wrote left in `folder`. Nobody may be writing
+// there.
+void remove_unfinished(const std::filesystem::path& folder);
+
 }  // namespace convseq

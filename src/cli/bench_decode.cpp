@@ -3,6 +3,7 @@
 #include "bench/decode_speed.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_run.h"
+#include "cli/options.h"
 
 namespace convseq::cli {
 namespace {
@@ -60,11 +61,11 @@ void add_bench_decode(CLI::App& bench) {
       ->add_option("--positions", options.positions,
                    "Where to measure, ascending; else 16, 32 … 256, on a GPU … 2048")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_option("--batch", flags->batch, "Sequences at once; else 1, on a GPU 64")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_option("--source", flags->source, "Source length; else 64, on a GPU 512")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   add_plot_flag(*command, flags->common,
                 "Draw FILE-speed.svg and FILE-state.svg, both axes logarithmic");
   add_bench_flags(*command, flags->common);

@@ -3,6 +3,7 @@
 #include "bench/length_speed.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_run.h"
+#include "cli/options.h"
 
 namespace convseq::cli {
 namespace {
@@ -81,13 +82,13 @@ void add_bench_length(CLI::App& bench) {
       ->add_option("--lengths", options.lengths,
                    "Source lengths; else 64, 128 … 1024, on a GPU … 16384")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command
       ->add_option("--tokens", flags->tokens,
                    "Of the sources, a step, at every length; else 1024, on a GPU 32768")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   add_plot_flag(*command, flags->common,
                 "Draw FILE-speed.svg and FILE-flops.svg, both axes logarithmic");

@@ -51,7 +51,7 @@ void run(Flags& flags) {
 }
 
 void add_positive(CLI::App& command, const char* name, int64_t& value, const char* text) {
-  command.add_option(name, value, text)->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option(name, value, text)->check(kPositive)->capture_default_str();
 }
 
 }  // namespace
@@ -64,20 +64,19 @@ void add_bench_ops(CLI::App& bench) {
   add_enums(*command, "--ops", options.ops, "Which");
   command->add_option("--kernels", flags->kernels, "Kernel sizes; else 7, on a GPU 7,15,31")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command->add_option("--batch", flags->batch, "Sequences; else 8, on a GPU 64")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
+  command->add_option("--batch", flags->batch, "Sequences; else 8, on a GPU 64")->check(kPositive);
   add_positive(*command, "--time", options.time, "Length of each");
   add_positive(*command, "--channels", options.channels, "Channels");
   add_positive(*command, "--heads", options.heads, "Taps are shared by channels/heads channels");
   add_positive(*command, "--dilation", options.dilation, "Of dilated_conv");
   command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command
       ->add_option("--cache-mb", flags->cache_mb,
                    "Buffers rotate beyond so many MiB; else beyond the largest cache")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_flag("!--no-peers", options.peers, "Leave out libtorch's own convolutions");
   add_bench_flags(*command, flags->common);
   command->footer(

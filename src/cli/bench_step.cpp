@@ -84,11 +84,11 @@ void add_bench_step(CLI::App& bench) {
       "step", "A training step on random tokens, against its matrix products and its bytes");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
   command->add_option("--source", flags->source, "Source length; else 64, on a GPU 512")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_option("--target", flags->target, "Target length; else 16, on a GPU 114")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_option("--tokens", flags->tokens, "Of the sources, a step; else 512, on a GPU 32768")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command
       ->add_option("--padding", options.padding,
                    "Share of the sources that is padding; 0: no padding, and no masks")
@@ -98,10 +98,10 @@ void add_bench_step(CLI::App& bench) {
   command->add_flag("--recompute", options.training.step.recompute,
                     "Compute activations again in the backward pass");
   command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--round-ms", options.timing.round_ms, "Each count takes about so long")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--peer", flags->peer, "The lines that bench/peer_step.py printed");
   command->add_flag("!--no-products", options.products, "Do not time the products alone");

@@ -125,13 +125,13 @@ void add_evaluate(CLI::App& program) {
                       all_names<AnswerBy>()))
       ->type_name("NAME");
   command->add_option("--limit", flags->read.limit, "Only the first so many examples; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
   command->add_option("--batch", flags->batches.max_rows, "Examples answered at once")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--resamples", flags->bootstrap.resamples, "Of the bootstrap; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
   command->add_option("--predictions", flags->predictions,
                       "Write every answer here, as JSON lines");

@@ -91,12 +91,12 @@ void add_model_flags(CLI::App& command, Flags& flags) {
 void add_data_flags(CLI::App& command, Flags& flags) {
   FinetuneOptions& options = flags.run;
   command.add_option("--batch", options.batch_rows, "Examples an update, of all processes")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command
       .add_option("--epochs", options.epochs,
                   "Passes over the examples, where no --steps, --tokens or --minutes is given")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command
       .add_option("--class-weights", flags.class_weights,
@@ -107,10 +107,10 @@ void add_data_flags(CLI::App& command, Flags& flags) {
                   "Share of the training examples for validation, where the task has no split")
       ->capture_default_str();
   command.add_option("--train-limit", options.train_limit, "Only the first so many; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
   command.add_option("--validation-limit", options.validation_limit, "Only the first so many")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
 }
 

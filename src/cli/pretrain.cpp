@@ -70,13 +70,13 @@ void add_pretrain(CLI::App& program) {
   command->add_option("--validation", options.validation_corpus,
                       "A corpus for the validation loss");
   command->add_option("--batch", options.corpus.batch_rows, "Examples an update, of all processes")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--source", options.corpus.room.source, "Longest source")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--target", options.corpus.room.target, "Longest target")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   command->add_option("--noise", options.objective.noise_density, "Share of the tokens to restore")
       ->check(CLI::Range(0.001, 0.999))
@@ -85,7 +85,7 @@ void add_pretrain(CLI::App& program) {
       ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
   command->add_option("--threads", options.corpus.threads, "That prepare batches")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   add_training_flags(*command, flags->training, options);
   command->footer(

@@ -11,23 +11,21 @@ namespace convseq::cli {
 namespace {
 
 CLI::Option* add_count(CLI::App& command, const char* name, int64_t& value, const char* text) {
-  return command.add_option(name, value, text)
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  return command.add_option(name, value, text)->check(kNotNegative)->capture_default_str();
 }
 
 CLI::Option* add_positive(CLI::App& command, const char* name, auto& value, const char* text) {
-  return command.add_option(name, value, text)->check(CLI::PositiveNumber)->capture_default_str();
+  return command.add_option(name, value, text)->check(kPositive)->capture_default_str();
 }
 
 void add_limit_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
-  flags.steps = command.add_option("--steps", options.limits.steps, "Updates in all")
-                    ->check(CLI::PositiveNumber);
+  flags.steps =
+      command.add_option("--steps", options.limits.steps, "Updates in all")->check(kPositive);
   if (options.limits.steps > 0) flags.steps->capture_default_str();
   command.add_option("--tokens", options.limits.source_tokens, "End after so many source tokens")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command.add_option("--minutes", options.limits.minutes, "End after so many minutes of training")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   add_count(command, "--patience", options.limits.patience,
             "End after so many validations without a better one; 0: never");
 }
@@ -41,7 +39,7 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
   add_count(command, "--decay", options.schedule.decay_steps,
             "Steps at the end in which the rate goes down to zero in a straight line");
   command.add_option("--weight-decay", options.optimizer.weight_decay, "Decoupled")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
   add_positive(command, "--clip", options.step.clip_norm, "Largest global gradient norm");
   command
@@ -50,7 +48,7 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();
   command.add_option("--z-loss", options.step.z_loss, "Weight of log(Z)²")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNotNegative)
       ->capture_default_str();
 }
 

@@ -9,9 +9,10 @@ int64_t Objective::segment_length(ExampleLengths room) const {
     const ExampleLengths needed = lengths(length);
     return needed.source <= room.source && needed.target <= room.target;
   };
-  require(fits(1), "a source of {} and a target of {} tokens have no room for any text",
+  // Of a single token nothing can be hidden.
+  require(fits(2), "a source of {} and a target of {} tokens have no room for any text",
           room.source, room.target);
-  int64_t length = 1;
+  int64_t length = 2;
   while (fits(length + 1)) ++length;
   return length;
 }

@@ -41,8 +41,8 @@ struct ConvBackward {
   const float* taps = nullptr;
   const int64_t* lengths = nullptr;
   const void* dy = nullptr;   // [B,T,C]
-  void* dx = nullptr;         // as x; zero where padded
-  float* dtaps = nullptr;     // [H,k]
+  void* dx = nullptr;         // as x; zero where padded. On a CPU null where not wanted
+  float* dtaps = nullptr;     // [H,k]; on a CPU null where not wanted
   void* workspace = nullptr;  // conv_backward_workspace_cuda() bytes; not used on a CPU
 };
 
@@ -78,7 +78,7 @@ struct DynamicConvBackward {
   DynamicTaps taps;
   const void* dy = nullptr;
   void* dx = nullptr;
-  void* dtaps = nullptr;  // of the values given, in their type
+  void* dtaps = nullptr;  // of the values given, in their type; this or dx: null as above
 };
 
 void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,

@@ -5,7 +5,7 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kTapBlock = 8;  // taps held in registers at a time
+constexpr int kTapBlock = kLanes == 8 ? 4 : 8;  // taps in registers, of which AVX2 has but 16
 
 // f(size, t) for tiles of `size` steps t, t + dilation, ...: together all of [begin, end), nearby
 // steps soon after one another.
@@ -131,7 +131,21 @@ template <class T>
 CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, auto* y) {
   for_blocks(0, channels, [&](auto width, int64_t c) {
     constexpr int W = decltype(width)::kValue;
+    __builtin_prefetch(x + c + 512);  // into the next row, which lies on other pages
+    __builtin_prefetch(x + channels + c + 512);
     store<W>(y + c, load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c)));
+  });
+}
+
+// Asks for the rows that the next tile is the first to read, and a little ahead of what is written:
+// processors do not guess across the rows' pages.
+template <class In, class Out>
+CONVSEQ_INLINE void fetch_ahead(const In* const* rows, int64_t channel, const Out* y,
+                                int64_t stride) {
+  constexpr int kAhead = 1024 / sizeof(Out);
+  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
+    __builtin_prefetch(rows[r.kValue] + channel + kTile * stride);
+    __builtin_prefetch(y + r.kValue * stride + kAhead, /*for writing*/ 1);
   });
 }
 
@@ -146,6 +160,9 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* taps, cons
     for_blocks(0, channels, [&](auto width, int64_t channel) {
       constexpr int W = decltype(width)::kValue;
       Floats<W> sum[R] = {};
+      if constexpr (R == kTile) {
+        fetch_ahead(rows + k - 1, channel, y + first * channels + channel, dilation * channels);
+      }
       for_taps<R, W>(k, [&](auto count, int64_t j) {
         add_taps<R, decltype(count)::kValue, W>(rows + j, channel, taps + channel * k + j * W, sum);
       });

@@ -6,7 +6,7 @@ namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
 constexpr int kVectors = 4;   // of channels, that a tap is loaded for
-constexpr int kTapBlock = 4;  // of a tap's gradient, that are summed at a time
+constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
 
 // f(number of vectors, width, c): as for_blocks, but first several vectors at a time.
 template <class F>

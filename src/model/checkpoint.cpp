@@ -66,6 +66,10 @@ void write_model_files(const fs::path& folder, const ModelFolder& model) {
   write_json_file(folder / kConfigFile, model.config.to_json());
   // "format" is what Hugging Face readers look for.
   save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
+  if (fs::is_regular_file(model.tokenizer_from)) {
+    write_file_atomically(folder / "spiece.model", read_text_file(model.tokenizer_from));
+    return;
+  }
   if (model.tokenizer_from.empty()) return;
   for (const char* name : {"spiece.model", "tokenizer_config.json"}) {
     if (fs::exists(model.tokenizer_from / name)) {

@@ -16,7 +16,7 @@ inline constexpr const char* kWeightsFile = "model.safetensors";
 struct ModelFolder {
   ModelConfig config;
   TensorMap weights;                     // by parameter name
-  std::filesystem::path tokenizer_from;  // a folder whose tokenizer files are copied along
+  std::filesystem::path tokenizer_from;  // its tokenizer files are copied along; or a spiece.model
 };
 
 // The folder appears whole or not at all; one that stood there before is replaced in one step.

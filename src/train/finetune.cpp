@@ -173,6 +173,12 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
   require(options.model.vocab_size == tokenizer.vocabulary().size(),
           "{}: the tokenizer has {} ids, the model's vocab_size is {}", options.tokenizer.string(),
           tokenizer.vocabulary().size(), options.model.vocab_size);
+  if (!options.from.empty() && options.tokenizer != options.from &&
+      fs::exists(options.from / "spiece.model")) {
+    require(Tokenizer::load(options.from).fingerprint() == tokenizer.fingerprint(),
+            "{}: is another tokenizer than the one {} was trained with", options.tokenizer.string(),
+            options.from.string());
+  }
   require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
           "{}: a pooled head needs a list of at least two labels", options.task.name);
   require(options.held_out > 0 && options.held_out < 1, "held_out is {}; must be between 0 and 1",

@@ -1,6 +1,7 @@
 #include "train/training_checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
@@ -26,10 +27,20 @@ Json to_json(const TrainingState& state, const RunIdentity& identity, const fs::
                {"validations_since_best", state.validations_since_best},
                {"cursor", state.cursor},
                {"identity", identity},
+               {"config_checksum", checksum_of(folder / kConfigFile)},
                {"model_checksum", checksum_of(folder / kWeightsFile)},
                {"optimizer_checksum", checksum_of(folder / kOptimizerFile)}};
+  if (std::isfinite(state.loss)) json["loss"] = state.loss;
   if (state.best_validation) json["best_validation"] = *state.best_validation;
+  json["checksum"] = crc32_of(json.dump());
   return json;
+}
+
+void check_state_file(const JsonObject& json) {
+  Json others = json.json();
+  others.erase("checksum");
+  require(crc32_of(others.dump()) == json.get<int64_t>("checksum"),
+          "{}: its checksum is not the one it has written", json.origin());
 }
 
 void check_whole(const fs::path& file, int64_t checksum) {
@@ -38,6 +49,8 @@ void check_whole(const fs::path& file, int64_t checksum) {
 }
 
 TrainingState state_of(const JsonObject& json, const fs::path& folder) {
+  check_state_file(json);
+  check_whole(folder / kConfigFile, json.get<int64_t>("config_checksum"));
   check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
   check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
   TrainingState state;
@@ -46,6 +59,7 @@ TrainingState state_of(const JsonObject& json, const fs::path& folder) {
   state.skipped_steps = json.get<int64_t>("skipped_steps");
   state.skipped_in_a_row = json.get<int64_t>("skipped_in_a_row");
   state.seconds = json.get<double>("seconds");
+  state.loss = json.get_or<double>("loss", std::nan(""));
   state.validations_since_best = json.get<int64_t>("validations_since_best");
   if (json.has("best_validation")) state.best_validation = json.get<double>("best_validation");
   require(json.has("cursor"), "{}: cursor is missing", json.origin());
@@ -71,24 +85,21 @@ std::vector<fs::path> Checkpoints::newest_first() const {
   return found;
 }
 
+fs::path Checkpoints::path_of(int64_t step) const {
+  return folder_ / fmt::format("{}{:08}", kPrefix, step);
+}
+
 void Checkpoints::save(const TrainingState& state, const ModelFolder& model) const {
-  const fs::path path = folder_ / fmt::format("{}{:08}", kPrefix, state.step);
-  try {
-    write_folder_atomically(path, [&](const fs::path& inside) {
-      write_model_files(inside, model);
-      save_tensors(inside / kOptimizerFile, {.tensors = state.optimizer, .metadata = {}});
-      write_json_file(inside / kStateFile, to_json(state, identity_, inside));
-    });
-  } catch (const Error& error) {
-    const auto good = newest_first();
-    fail("{}; {}", error.what(),
-         good.empty() ? "there is no earlier checkpoint"
-                      : "the last good checkpoint is " + good.front().string());
-  }
-  const auto all = newest_first();
-  for (size_t i = static_cast<size_t>(keep_); i < all.size(); ++i) {
+  const fs::path path = path_of(state.step);
+  write_folder_atomically(path, [&](const fs::path& inside) {
+    write_model_files(inside, model);
+    save_tensors(inside / kOptimizerFile, {.tensors = state.optimizer, .metadata = {}});
+    write_json_file(inside / kStateFile, to_json(state, identity_, inside));
+  });
+  int64_t kept = 0;
+  for (const fs::path& each : newest_first()) {
     std::error_code error;
-    fs::remove_all(all[i], error);
+    if (each > path || ++kept > keep_) fs::remove_all(each, error);
   }
 }
 

@@ -17,6 +17,7 @@ struct TrainingState {
   int64_t skipped_steps = 0;
   int64_t skipped_in_a_row = 0;
   double seconds = 0;                     // of training so far
+  double loss = 0;                        // of the last step
   std::optional<double> best_validation;  // the best so far, and how many came after it
   int64_t validations_since_best = 0;
   Json cursor;          // of the data, behind the last batch; null: at its beginning
@@ -29,21 +30,22 @@ using RunIdentity = std::map<std::string, std::string>;
 
 // The checkpoints of a run, OUT/checkpoint-00000100 and so on: model folders with
 // optimizer.safetensors and trainer_state.json beside the weights. Each appears whole or not at
-// all; trainer_state.json holds the checksums of the others. OUT/best is the model folder of the
-// best validation.
+// all; trainer_state.json holds the checksums of the others and its own. OUT/best is the model
+// folder of the best validation.
 class Checkpoints {
  public:
   Checkpoints(std::filesystem::path folder, int64_t keep, RunIdentity identity = {})
       : folder_(std::move(folder)), keep_(keep), identity_(std::move(identity)) {}
 
-  // The oldest beyond `keep` are removed once the new one is safe. Where it cannot be written, the
-  // Error names the last good one.
+  // The oldest beyond `keep` are removed once the new one is safe, and those of later steps, which
+  // were damaged: this run began before them.
   void save(const TrainingState& state, const ModelFolder& model) const;
 
   // The newest that is whole; one that is damaged is reported and the one before it taken. Nothing
   // where there is none. Refuses those of another model or identity.
   std::optional<TrainingState> load_latest(const ModelConfig& expected) const;
 
+  std::filesystem::path path_of(int64_t step) const;
   std::filesystem::path best() const { return folder_ / "best"; }
   bool empty() const { return newest_first().empty(); }
   void remove_all() const;  // for a run that begins anew

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "data/random_use.h"
@@ -13,26 +12,6 @@
 namespace convseq {
 namespace fs = std::filesystem;
 namespace {
-
-// Weights, two averages beside them (AdamW's), and as much again while the next one is written.
-void check_room(const fs::path& out, int64_t parameters, int64_t keep) {
-  const auto needed = static_cast<uint64_t>(parameters) * 4 * 3 * static_cast<uint64_t>(keep + 1);
-  std::error_code error;
-  const auto free = fs::space(out, error).available;
-  require(
-      error || free >= needed,
-      "{}: {} checkpoints of this model and the next one need {:.1f} GB, and {:.1f} GB are free",
-      out.string(), keep, static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9);
-}
-
-void check_folder(const fs::path& out) {
-  std::error_code error;
-  fs::create_directories(out, error);
-  require(fs::is_directory(out), "{}: cannot create: {}", out.string(), error.message());
-  const fs::path probe = out / ".writable";
-  write_file_atomically(probe, "");  // an Error names what hinders it
-  fs::remove(probe, error);
-}
 
 double flops_of(const ModelConfig& config, const Batch& batch) {
   const Workload work{.source = batch.source_width,
@@ -95,9 +74,10 @@ TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq
   require(limits.steps > 0 || limits.source_tokens > 0 || limits.minutes > 0,
           "the run has no end: limit its steps, tokens or minutes");
   if (writes()) {
-    check_folder(options_.out);
-    check_room(options_.out, model_->parameter_count(), options_.keep);
+    folder_.emplace(options_.out);
+    folder_->check_room(model_->parameter_count(), options_.keep);
   }
+  model_->to(torch::promoteTypes(options_.compute, torch::kFloat32));  // the masters': no bit lost
   resume();
   model_->to(options_.device);
   weights_.emplace(*model_, options_.compute);
@@ -142,7 +122,9 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
     const bool logs = state_.step % options_.log_every == 0 || at_end;
     if (log_) report(rate, meter.lately(), logs);
     if (logs) meter.new_stretch();
-    if (lesson.can_validate() && (state_.step % options_.validate_every == 0 || at_end)) {
+    const bool validates =
+        options_.validate_every > 0 && state_.step % options_.validate_every == 0;
+    if (lesson.can_validate() && (validates || at_end)) {
       validate(lesson);
       if (!end) end = reached_limit();
     }
@@ -158,7 +140,7 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
           .source_tokens = state_.source_tokens,
           .skipped_steps = state_.skipped_steps,
           .seconds = state_.seconds,
-          .loss = last_.loss,
+          .loss = state_.loss,
           .best_validation = state_.best_validation,
           .pace = meter.whole()};
 }
@@ -180,7 +162,7 @@ void TrainingRun::report(double rate, const Pace& pace, bool to_files) {
                           .skipped_steps = state_.skipped_steps,
                           .pace = pace};
   log_->show(distance(options_.limits, state_).done, step);
-  if (to_files) log_->write(step);
+  if (to_files) in_safety([&] { log_->write(step); });
 }
 
 double TrainingRun::take_step(Lesson& lesson, double rate) {
@@ -192,6 +174,7 @@ double TrainingRun::take_step(Lesson& lesson, double rate) {
   last_ = step_->run(cut_batch(batch.batch, options_.micro_batch_rows), rate);
   state_.cursor = std::move(batch.after);
   state_.source_tokens += last_.source_tokens;
+  state_.loss = last_.loss;
   ++state_.step;
   state_.skipped_in_a_row = last_.skipped ? state_.skipped_in_a_row + 1 : 0;
   state_.skipped_steps += last_.skipped ? 1 : 0;
@@ -225,16 +208,29 @@ void TrainingRun::validate(Lesson& lesson) {
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
   if (better) state_.best_validation = found.score;
   if (!writes()) return;
-  log_->validation(state_.step, found.values);
-  if (better && options_.keep_best) save_model_folder(checkpoints_.best(), model_folder());
+  in_safety([&] {
+    log_->validation(state_.step, found.values);
+    if (better && options_.keep_best) save_model_folder(checkpoints_.best(), model_folder());
+  });
 }
 
 void TrainingRun::save() {
   if (!writes() || saved_step_ == state_.step) return;
   state_.optimizer = optimizer_->state();
-  checkpoints_.save(state_, model_folder());
+  in_safety([&] { checkpoints_.save(state_, model_folder()); });
   state_.optimizer.clear();
   saved_step_ = state_.step;
+}
+
+void TrainingRun::in_safety(const std::function<void()>& write) const {
+  try {
+    write();
+  } catch (const Error& error) {
+    fail("{}; {}", error.what(),
+         saved_step_ == 0
+             ? "there is no earlier checkpoint"
+             : "the last good checkpoint is " + checkpoints_.path_of(saved_step_).string());
+  }
 }
 
 ModelFolder TrainingRun::model_folder() const {
@@ -243,7 +239,9 @@ ModelFolder TrainingRun::model_folder() const {
 }
 
 void TrainingRun::write_last() {
-  if (writes()) write_model_files(options_.out, model_folder());
+  if (writes()) {
+    in_safety([&] { write_model_files(options_.out, model_folder()); });
+  }
   communicator_.barrier();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "text/tokenizer.h"
+#include "train/run_folder.h"
 #include "train/run_log.h"
 #include "train/schedule.h"
 #include "train/train_step.h"
@@ -37,7 +38,7 @@ struct TrainingOptions {
   TrainingLimits limits{.steps = 1000};
   int64_t micro_batch_rows = 0;  // rows computed at a time; 0: the whole batch
   int64_t log_every = 10;
-  int64_t validate_every = 500;
+  int64_t validate_every = 500;  // 0: at the end alone
   int64_t save_every = 500;
   int64_t keep = 2;
   bool keep_best = true;  // OUT/best, the model of the best validation
@@ -113,6 +114,8 @@ class TrainingRun {
   std::optional<TrainingEnd> reached_limit();
   bool agree(bool wish);  // true where any process wishes it
   void save();
+  // Where `write` fails, as on a full disk, the Error names the last good checkpoint too.
+  void in_safety(const std::function<void()>& write) const;
   ModelFolder model_folder() const;
   bool writes() const { return communicator_.rank() == 0; }
 
@@ -120,6 +123,7 @@ class TrainingRun {
   std::shared_ptr<Seq2Seq> model_;
   std::filesystem::path tokenizer_from_;
   Communicator& communicator_;
+  std::optional<RunFolder> folder_;
   Checkpoints checkpoints_;
   Schedule schedule_;
   TrainingState state_;

@@ -1,4 +1,6 @@
 // Starts tests/train/processes.cpp with mpirun.
+#include "mpirun.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,28 +10,16 @@
 #include "shell.h"
 
 namespace convseq {
+using testing::Mpirun;
 using testing::Outcome;
 using testing::run_shell;
 
 namespace {
 
-// Root, more processes than cores, and a network with nothing but this machine are all welcome.
 Outcome mpirun(int processes, const std::string& arguments) {
-  return run_shell(
-      "OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "ASAN_OPTIONS=detect_leaks=0 timeout 300 '" CONVSEQ_MPIRUN
-      "' --oversubscribe --bind-to none -n " +
-      std::to_string(processes) + " '" CONVSEQ_PROCESSES "' " + arguments);
+  return run_shell("timeout 300 " + testing::mpirun_line("-n " + std::to_string(processes) +
+                                                         " '" CONVSEQ_PROCESSES "' " + arguments));
 }
-
-class Mpirun : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (std::string(CONVSEQ_MPIRUN).empty()) {
-      GTEST_SKIP() << "this build has no MPI; install libopenmpi-dev and openmpi-bin";
-    }
-  }
-};
 
 }  // namespace
 

@@ -1,0 +1,194 @@
+// `convseq pretrain` and `finetune` by several processes: as by one.
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
+#include "child_process.h"
+#include "mpirun.h"
+#include "training_commands.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::ChildProcess;
+using testing::CommandFlags;
+using testing::commands;
+using testing::Mpirun;
+using testing::Outcome;
+using testing::TempFolder;
+
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+std::string by(int processes, const std::string& arguments) {
+  return testing::mpirun_line("-n " + std::to_string(processes) + " " CONVSEQ_PROGRAM " " +
+                              arguments);
+}
+
+void expect_run(int processes, const std::string& arguments) {
+  const Outcome outcome = testing::run_shell("timeout 120 " + by(processes, arguments));
+  EXPECT_EQ(outcome.exit_code, 0) << processes << " processes: " << outcome.output;
+}
+
+// Without dropout, whose random numbers are each process's own; with a rate that does not depend
+// on the end, so that a run of 17 steps is the beginning of one of 50.
+std::string pretraining(const fs::path& out, const CommandFlags& changed) {
+  CommandFlags flags = {{"--set", "d_model=32 d_ff=64 heads=2 d_kv=16 dropout=0"},
+                        {"--batch", "8"},
+                        {"--schedule", "constant"},
+                        {"--steps", "50"},
+                        {"--save-every", "1000"}};
+  for (const auto& [flag, value] : changed) flags[flag] = value;
+  return commands().pretrain(out.string(), flags);
+}
+
+// Of every step once, in order.
+std::vector<double> losses_of(const fs::path& out) {
+  std::vector<double> losses;
+  for (const Json& line : testing::read_json_lines(out / "metrics.jsonl")) {
+    if (!line.contains("loss")) continue;
+    losses.push_back(line["loss"]);
+    EXPECT_EQ(line["step"], losses.size()) << out;
+  }
+  return losses;
+}
+
+double largest_difference(const fs::path& out, const fs::path& other) {
+  const auto losses = losses_of(out), others = losses_of(other);
+  EXPECT_EQ(losses.size(), others.size());
+  double largest = 0;
+  for (size_t i = 0; i < std::min(losses.size(), others.size()); ++i) {
+    largest = std::max(largest, std::abs(losses[i] - others[i]));
+  }
+  return largest;
+}
+
+class MpirunTraining : public Mpirun {
+ protected:
+  fs::path out(const std::string& name) const { return folder_ / name; }
+
+  void tell(const std::string& what, double difference) {
+    fmt::print("{}: losses differ by {:.3g} at most\n", what, difference);
+    std::string key = what;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    RecordProperty(key, fmt::format("{:.3g}", difference));
+  }
+
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(MpirunTraining, LossesOfOneTwoAndFourProcessesAreTheSame) {
+  for (const char* precision : {"fp64", "fp32"}) {
+    const auto name = [&](int processes) {
+      return out(fmt::format("{}-{}", precision, processes));
+    };
+    for (const int processes : {1, 2, 4})
+      expect_run(processes, pretraining(name(processes), {{"--precision", precision}}));
+    ASSERT_EQ(losses_of(name(1)).size(), 50u);
+    for (const int processes : {2, 4}) {
+      const double difference = largest_difference(name(processes), name(1));
+      tell(fmt::format("{} {} processes", precision, processes), difference);
+      if (precision == std::string("fp64")) EXPECT_LE(difference, kRounding);
+      EXPECT_LE(difference, 0.1) << "fp32 is reported; it must not be another run";
+    }
+  }
+}
+
+TEST_F(MpirunTraining, GoesOnWithAnotherNumberOfProcesses) {
+  const CommandFlags fp64 = {{"--precision", "fp64"}};
+  expect_run(1, pretraining(out("whole"), fp64));
+  const std::vector<std::pair<int, const char*>> parts = {{2, "17"}, {1, "34"}, {4, "50"}};
+  for (const auto& [processes, steps] : parts) {
+    CommandFlags flags = fp64;
+    flags["--steps"] = steps;
+    expect_run(processes, pretraining(out("parts"), flags));
+  }
+  const double difference = largest_difference(out("parts"), out("whole"));
+  tell("fp64 resumed by 2 then 1 then 4", difference);
+  EXPECT_LE(difference, kRounding);
+}
+
+TEST_F(MpirunTraining, ThreeProcessesRefuseABatchOfEightBeforeAnyWork) {
+  for (const std::string& arguments :
+       {pretraining(out("out"), {}), commands().finetune(out("out").string())}) {
+    const Outcome outcome = testing::run_shell("timeout 60 " + by(3, arguments));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.output.find(
+                  " of 3: a batch of 8 examples cannot be shared evenly by 3 processes; "),
+              std::string::npos)
+        << outcome.output;
+    EXPECT_FALSE(fs::exists(out("out")));
+  }
+}
+
+// Each process has a working folder of its own, and the same relative path to write to.
+TEST_F(MpirunTraining, OnlyTheFirstProcessWrites) {
+  std::string line;
+  for (const char* each : {"first", "second"}) {
+    fs::create_directory(out(each));
+    line += fmt::format("{} -n 1 --wdir {} {} {}", line.empty() ? "" : " :", out(each).string(),
+                        CONVSEQ_PROGRAM, pretraining("out", {{"--steps", "6"}}));
+  }
+  const Outcome outcome = testing::run_shell("timeout 120 " + testing::mpirun_line(line));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(losses_of(out("first") / "out").size(), 6u);
+  EXPECT_TRUE(fs::exists(out("first") / "out" / "model.safetensors"));
+  EXPECT_TRUE(fs::is_empty(out("second")));
+}
+
+// To one process, as a cluster's scheduler may, or to mpirun, which passes it on to all and kills
+// those that need longer than its odls_base_sigkill_timeout, a second where nothing is said.
+TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
+  const auto training = [](const fs::path& run, size_t steps) {
+    return pretraining(run, {{"--precision", "fp64"}, {"--steps", std::to_string(steps)}});
+  };
+  for (const bool to_mpirun : {false, true}) {
+    const fs::path run = out(to_mpirun ? "all" : "one"), second = out("second");
+    ChildProcess process(
+        testing::mpirun_line(
+            fmt::format("-n 2 sh -c 'test $OMPI_COMM_WORLD_RANK = 0 || echo $$ > {}; exec {} {}'",
+                        second.string(), CONVSEQ_PROGRAM, training(run, 100'000))),
+        out("output"));
+    ASSERT_TRUE(process.wait_until([&] { return fs::exists(run / "metrics.jsonl"); }))
+        << read_text_file(out("output"));
+    if (to_mpirun) {
+      process.signal(SIGTERM);
+    } else {
+      ::kill(std::stoi(read_text_file(second)), SIGTERM);
+    }
+    process.wait();
+    const std::string output = read_text_file(out("output"));
+    EXPECT_NE(output.find("the same command goes on"), output.npos) << output;
+    // mpirun calls it a failure where it was told to end itself.
+    if (!to_mpirun) EXPECT_EQ(process.exit_code(), 0) << output;
+    const size_t done = losses_of(run).size();
+    EXPECT_TRUE(fs::exists(run / fmt::format("checkpoint-{:08}", done) / "trainer_state.json"));
+    const fs::path whole = out(run.filename().string() + "-whole");
+    for (const fs::path& each : {run, whole}) expect_run(1, training(each, done + 3));
+    EXPECT_LE(largest_difference(run, whole), kRounding);
+  }
+}
+
+TEST_F(MpirunTraining, FinetuningByTwoProcessesIsTheSame) {
+  for (const char* form : {"text", "pooled"}) {
+    const auto name = [&](int processes) { return out(fmt::format("{}-{}", form, processes)); };
+    for (const int processes : {1, 2}) {
+      expect_run(processes,
+                 commands().finetune(name(processes).string(),
+                                     {{"--set", "d_model=32 d_ff=64 heads=2 d_kv=16 dropout=0"},
+                                      {"--precision", "fp64"},
+                                      {"--steps", "20"},
+                                      {"--answer", form}}));
+    }
+    ASSERT_EQ(losses_of(name(1)).size(), 20u);
+    EXPECT_LE(largest_difference(name(2), name(1)), kRounding);
+    EXPECT_EQ(read_json_file(name(2) / "evaluation.json")["evaluation"],
+              read_json_file(name(1) / "evaluation.json")["evaluation"]);
+    EXPECT_EQ(read_text_file(name(2) / "predictions-test.jsonl"),
+              read_text_file(name(1) / "predictions-test.jsonl"));
+  }
+}
+
+}  // namespace convseq
