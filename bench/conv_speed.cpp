@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "bench/results.h"
+#include "base/benchmark_report.h"
 #include "kernels/conv.h"
 #include "ops/conv.h"
 #include "ops/reference.h"

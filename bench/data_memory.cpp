@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/benchmark_report.h"
 #include "base/log.h"
-#include "bench/results.h"
 #include "data/corpus_stream.h"
 #include "data/span_corruption.h"
 #include "data/tokenize_job.h"

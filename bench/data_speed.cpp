@@ -7,8 +7,8 @@
 #include <ctime>
 #include <limits>
 
+#include "base/benchmark_report.h"
 #include "base/log.h"
-#include "bench/results.h"
 #include "data/corpus_stream.h"
 #include "data/span_corruption.h"
 #include "data/tokenize_job.h"

@@ -5,7 +5,7 @@ import pathlib
 import re
 import sys
 
-LADDER = "base text data eval kernels ops nn model infer train study serve cli".split()
+LADDER = "base text data eval kernels ops nn model infer train bench study serve cli".split()
 TORCH_FREE = set("base text data eval kernels".split())
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"(\w+)/|<(torch|ATen|c10)/)')
 

@@ -6,6 +6,7 @@
 // it; errors are thrown and reported in one place, main().
 namespace convseq::cli {
 
+void add_bench(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_finetune(CLI::App& program);

@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
                    "convseq");
   program.require_subcommand(1);
   program.fallthrough(false);
+  convseq::cli::add_bench(program);
   convseq::cli::add_convert(program);
   convseq::cli::add_evaluate(program);
   convseq::cli::add_finetune(program);

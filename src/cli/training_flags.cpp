@@ -3,37 +3,12 @@
 #include <fmt/format.h>
 #include <torch/cuda.h>
 
-#include <csignal>
-#include <cstdlib>
-
 #include "base/progress.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 
 namespace convseq::cli {
 namespace {
-
-volatile std::sig_atomic_t interrupts = 0;
-
-// The first signal ends the run after this step, with a checkpoint; the second at once.
-void end_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    std::signal(signal, [](int) {
-      if (interrupts != 0) std::_Exit(1);
-      interrupts = 1;
-    });
-  }
-}
-
-torch::Dtype type_of(Precision precision) {
-  switch (precision) {
-    case Precision::Bf16:
-      return torch::kBFloat16;
-    case Precision::Fp64:
-      return torch::kFloat64;
-    default:
-      return torch::kFloat32;
-  }
-}
 
 CLI::Option* add_count(CLI::App& command, const char* name, int64_t& value, const char* text) {
   return command.add_option(name, value, text)->check(kNotNegative)->capture_default_str();
@@ -93,6 +68,17 @@ CLI::Option* add_device(CLI::App& command, DeviceChoice& choice) {
   return add_enum(command, "--device", choice, "Where to compute; auto: a GPU where there is one");
 }
 
+torch::Dtype type_of(Precision precision) {
+  switch (precision) {
+    case Precision::Bf16:
+      return torch::kBFloat16;
+    case Precision::Fp64:
+      return torch::kFloat64;
+    default:
+      return torch::kFloat32;
+  }
+}
+
 torch::Device device_of(DeviceChoice choice, int local_rank) {
   if (choice == DeviceChoice::Cpu) return torch::kCPU;
   if (!torch::cuda::is_available()) {
@@ -130,7 +116,7 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
   options.device = device_of(flags.device, launch.local_rank);
   options.compute = type_of(flags.precision);
   options.resume = !flags.fresh;
-  options.stop = [] { return interrupts != 0; };
+  options.stop = interrupted;  // after the step that is under way, with a checkpoint
   const bool other_limit = options.limits.source_tokens > 0 || options.limits.minutes > 0;
   if (other_limit && flags.steps->empty()) options.limits.steps = 0;
   // Without a known end the rate cannot run towards it.

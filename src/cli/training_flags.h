@@ -19,6 +19,7 @@ inline constexpr auto kEnumNames<DeviceChoice> = std::to_array<EnumName<DeviceCh
 
 namespace cli {
 
+torch::Dtype type_of(Precision precision);
 CLI::Option* add_device(CLI::App& command, DeviceChoice& choice);
 torch::Device device_of(DeviceChoice choice, int local_rank = 0);
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/benchmark_report.h"
+#include "bench/plot.h"
+#include "bench/watch.h"
+#include "model/seq2seq.h"
+
+namespace convseq::bench {
+
+// Greedy decoding, token by token, and what it remembers: a convolution's ring of past inputs
+// against attention's growing keys and values.
+struct DecodeSpeedOptions {
+  torch::Device device = torch::kCPU;
+  torch::Dtype type = torch::kFloat32;
+  std::vector<ModelConfig> models;
+  std::vector<int64_t> positions;  // ascending
+  int64_t batch = 1;
+  int64_t source = 512;
+  Watch watch = go_on;
+};
+
+struct DecodeSpeed {
+  std::string mixer;
+  int64_t position = 0;
+  double tokens_per_second = 0;  // over the last steps before this position, all rows together
+  double step_ms = 0;
+  int64_t state_bytes = 0;   // of one sequence, its mixers'
+  int64_t source_bytes = 0;  // of one sequence, the encoder-decoder attention's
+};
+
+std::vector<DecodeSpeed> measure_decoding(const DecodeSpeedOptions& options);
+
+std::vector<Row> rows_of(const std::vector<DecodeSpeed>& speeds);
+
+Plot speed_plot(const std::vector<DecodeSpeed>& speeds);
+Plot state_plot(const std::vector<DecodeSpeed>& speeds);
+
+}  // namespace convseq::bench

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "base/benchmark_report.h"
+#include "bench/plot.h"
+#include "bench/timing.h"
+#include "bench/training_model.h"
+#include "bench/watch.h"
+#include "model/flops.h"
+
+namespace convseq::bench {
+
+// Speed against length: the paper's Figures 1 and 2. Every step has about as many source tokens,
+// and targets grow with their sources.
+struct LengthSpeedOptions {
+  TrainingModelOptions training;
+  std::vector<ModelConfig> models;
+  std::vector<int64_t> lengths;
+  int64_t tokens = 32768;
+  TimingOptions timing{.rounds = 5, .round_ms = 300};
+  Watch watch = go_on;
+};
+
+struct LengthPart {
+  double ms = 0;
+  double flops = 0;  // of all rows
+  double peak_bytes = 0;
+  bool fits = true;  // false: out of memory, and nothing was measured
+};
+
+struct LengthSpeed {
+  std::string mixer;
+  int64_t length = 0;
+  int64_t rows = 0;
+  LengthPart encoder;  // forward and backward pass of the encoder alone
+  LengthPart step;     // the whole training step
+
+  double tokens_per_second(const LengthPart& part) const {
+    return 1e3 * static_cast<double>(rows * length) / part.ms;
+  }
+  double examples_per_second(const LengthPart& part) const {
+    return 1e3 * static_cast<double>(rows) / part.ms;
+  }
+};
+
+// 114 tokens for a source of 512, as in pre-training.
+Workload work_at(int64_t length);
+
+std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options);
+
+std::vector<Row> rows_of(const std::vector<LengthSpeed>& speeds);
+
+Plot speed_plot(const std::vector<LengthSpeed>& speeds);  // examples a second
+Plot flops_plot(const std::vector<LengthSpeed>& speeds);  // of one example
+
+}  // namespace convseq::bench

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convseq::bench {
+
+struct Series {
+  std::string title;
+  int colour = 1;  // series of one colour belong together
+  bool dashed = false;
+  std::vector<std::pair<double, double>> points;
+};
+
+// Lines over a logarithmic x axis.
+struct Plot {
+  std::string x_label;
+  std::string y_label;
+  bool log_y = true;
+  std::vector<Series> series;
+};
+
+// Plots are drawn by gnuplot. Asked before a long measurement, not after it.
+void require_gnuplot(const std::string& flag);
+void write_svg(const std::filesystem::path& path, const Plot& plot);
+
+}  // namespace convseq::bench

@@ -1,0 +1,188 @@
+#include "bench/step_speed.h"
+
+#include <torch/torch.h>
+
+#include <sstream>
+
+#include "base/error.h"
+#include "train/pace.h"
+
+namespace convseq::bench {
+namespace {
+
+using torch::autograd::variable_list;
+
+constexpr double kGibi = 1 << 30;
+
+int64_t rows_for(const StepSpeedOptions& options) {
+  return std::max<int64_t>(1, options.tokens / options.work.source);
+}
+
+TimedProduct time_product(const Product& product, const StepSpeedOptions& options,
+                          const TimingOptions& timing) {
+  const torch::NoGradGuard no_grad;
+  const auto random = [&](int64_t rows, int64_t columns) {
+    return torch::randn({rows, columns}, torch::TensorOptions(options.training.device))
+        .to(options.training.type);
+  };
+  const auto x = random(product.rows, product.in), w = random(product.out, product.in);
+  const auto dy = random(product.rows, product.out);
+  const Work work = [&] {
+    at::linear(x, w);
+    at::mm(dy, w);
+    at::mm(dy.t(), x);
+  };
+  const double ms = milliseconds_of(options.training.device, {work}, timing).front();
+  return {.what = fmt::format("{} × {} × {}", product.rows, product.in, product.out),
+          .count = product.count,
+          .ms = ms * static_cast<double>(product.count),
+          .flops = product.flops()};
+}
+
+// Without position bias and mask: the fastest that libtorch can do at this size.
+TimedProduct time_attention(const AttentionProduct& product, const StepSpeedOptions& options,
+                            const TimingOptions& timing) {
+  const auto random = [&](int64_t time) {
+    const auto values = torch::randn({product.batch, time, product.heads, product.head_channels},
+                                     torch::TensorOptions(options.training.device));
+    return values.to(options.training.type).transpose(1, 2).requires_grad_();
+  };
+  const auto q = random(product.queries), k = random(product.keys), v = random(product.keys);
+  const auto dy = random(product.queries).detach();
+  const Work work = [&] {
+    const auto y = at::scaled_dot_product_attention(q, k, v, {}, 0, product.causal,
+                                                    /*scale=*/1.0);
+    torch::autograd::grad({y}, {q, k, v}, {dy});
+  };
+  const double ms = milliseconds_of(options.training.device, {work}, timing).front();
+  return {.what = fmt::format("attention {} × {}{}", product.queries, product.keys,
+                              product.causal ? ", causal" : ""),
+          .count = product.count,
+          .ms = ms * static_cast<double>(product.count),
+          .flops = product.flops()};
+}
+
+void time_parts(StepSpeed& speed, const ModelConfig& config, const StepSpeedOptions& options) {
+  const torch::Device device = options.training.device;
+  const StepWork work = step_work(
+      config, {.batch = speed.rows,
+               .work = options.work,
+               .element_bytes = static_cast<int64_t>(c10::elementSize(options.training.type)),
+               .loss_chunk_tokens = TokenLossOptions{}.chunk_tokens});
+  const TimingOptions timing{.rounds = options.timing.rounds, .round_ms = 20};
+  for (const Product& product : work.products) {
+    speed.products.push_back(time_product(product, options, timing));
+  }
+  for (const AttentionProduct& product : work.attentions) {
+    speed.products.push_back(time_attention(product, options, timing));
+  }
+  speed.rest_bytes = work.rest_bytes;
+  speed.copy_bandwidth = copy_bandwidth(device, cache_bytes(device), timing);
+}
+
+StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
+  const torch::Device device = options.training.device;
+  const int64_t rows = rows_for(options);
+  const Batch batch = random_batch(config, {.rows = rows,
+                                            .source = options.work.source,
+                                            .target = options.work.target,
+                                            .padding = options.padding});
+  StepSpeed speed{
+      .name = fmt::format("train_step_{}_{}", name_of(config.mixer), options.work.source),
+      .rows = rows,
+      .source_tokens = batch.source_tokens()};
+  speed.flops =
+      static_cast<double>(rows) *
+      static_cast<double>(training_flops(total_flops(forward_flops(config, options.work))));
+  restart_peak_memory(device);
+  {
+    TrainingModel trained(config, options.training);
+    speed.ms = step_milliseconds(
+        device, [&] { trained.train(batch); }, options.timing);
+    speed.peak_bytes = static_cast<double>(peak_memory_bytes(device));
+  }
+  restart_peak_memory(device);  // the products shall have the memory to themselves
+  speed.flops_ceiling = measure_product_flops(device, options.training.type);
+  if (options.products) time_parts(speed, config, options);
+  return speed;
+}
+
+}  // namespace
+
+double StepSpeed::products_ms() const {
+  double sum = 0;
+  for (const TimedProduct& product : products) sum += product.ms;
+  return sum;
+}
+
+double StepSpeed::rest_ms() const {
+  double bytes = 0;
+  for (const auto& [part, of_part] : rest_bytes) bytes += of_part;
+  return copy_bandwidth > 0 ? 1e3 * bytes / copy_bandwidth : 0;
+}
+
+std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
+  check_models(options.models);
+  std::vector<StepSpeed> speeds;
+  for (const ModelConfig& config : options.models) {
+    const std::string next{name_of(config.mixer)};
+    if (!options.watch(std::ssize(speeds), std::ssize(options.models), next)) break;
+    speeds.push_back(measure(config, options));
+  }
+  return speeds;
+}
+
+std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path) {
+  std::map<std::string, PeerStep> best;
+  std::istringstream lines(read_text_file(path));
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line[0] != '{') continue;  // what Python says beside it
+    const std::string origin = fmt::format("{}:{}", path.string(), number);
+    const JsonObject json(parse_json(line, origin), origin);
+    const PeerStep peer{.mode = json.get<std::string>("mode"),
+                        .tokens_per_second = json.get<double>("tokens_per_second"),
+                        .peak_gib = json.get<double>("peak_gib")};
+    PeerStep& fastest = best[json.get<std::string>("name")];
+    if (peer.tokens_per_second > fastest.tokens_per_second) fastest = peer;
+  }
+  require(!best.empty(), "{}: no lines of bench/peer_step.py", path.string());
+  return best;
+}
+
+std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, PeerStep>& peers) {
+  Row tokens{.name = speed.name, .value = speed.tokens_per_second(), .unit = "source tokens/s"};
+  Row ms{.name = speed.name + "_ms", .value = speed.ms, .unit = "ms"};
+  Row memory{.name = speed.name + "_peak_memory", .value = speed.peak_bytes / kGibi, .unit = "GiB"};
+  std::vector<Row> parts;
+  if (!speed.products.empty()) {
+    const double floor = speed.floor_ms();
+    tokens.floor = 1e3 * static_cast<double>(speed.source_tokens) / floor;
+    tokens.ratio = tokens.value / *tokens.floor;
+    ms.floor = floor;
+    ms.ratio = speed.ms / floor;
+    parts = {{.name = speed.name + "_products_ms", .value = speed.products_ms(), .unit = "ms"},
+             {.name = speed.name + "_rest_floor_ms", .value = speed.rest_ms(), .unit = "ms"}};
+  }
+  if (const auto found = peers.find(speed.name); found != peers.end()) {
+    const PeerStep& peer = found->second;
+    tokens.peer = memory.peer = "PyTorch " + peer.mode;
+    tokens.peer_value = peer.tokens_per_second;
+    tokens.ratio = tokens.value / peer.tokens_per_second;
+    memory.peer_value = peer.peak_gib;
+    if (peer.peak_gib > 0) memory.ratio = memory.value / peer.peak_gib;
+  }
+  std::vector<Row> rows = {
+      tokens,
+      {.name = speed.name + "_examples",
+       .value = 1e3 * static_cast<double>(speed.rows) / speed.ms,
+       .unit = "examples/s"},
+      ms,
+      {.name = speed.name + "_utilisation", .value = speed.utilisation(), .unit = "of peak FLOPs"},
+      memory};
+  rows.insert(rows.end(), parts.begin(), parts.end());
+  return rows;
+}
+
+}  // namespace convseq::bench

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+
+#include "base/benchmark_report.h"
+#include "bench/step_work.h"
+#include "bench/timing.h"
+#include "bench/training_model.h"
+#include "bench/watch.h"
+
+namespace convseq::bench {
+
+struct StepSpeedOptions {
+  TrainingModelOptions training;
+  std::vector<ModelConfig> models;
+  Workload work;
+  int64_t tokens = 32768;  // of the source, a step
+  double padding = 0;
+  bool products = true;  // time them alone, and measure the copy bandwidth
+  TimingOptions timing{.rounds = 5, .round_ms = 1000};
+  Watch watch = go_on;
+};
+
+struct TimedProduct {
+  std::string what;  // "32768 × 768 × 1536"
+  int64_t count = 0;
+  double ms = 0;  // of all counts
+  double flops = 0;
+};
+
+struct StepSpeed {
+  std::string name;  // "train_step_light_512"
+  int64_t rows = 0;
+  int64_t source_tokens = 0;
+  double ms = 0;
+  double flops = 0;
+  double flops_ceiling = 0;  // a second, of a large product in the same run
+  double peak_bytes = 0;
+  std::vector<TimedProduct> products;
+  std::vector<std::pair<std::string, double>> rest_bytes;
+  double copy_bandwidth = 0;
+
+  double tokens_per_second() const { return 1e3 * static_cast<double>(source_tokens) / ms; }
+  double utilisation() const { return 1e3 * flops / ms / flops_ceiling; }
+  double products_ms() const;
+  double rest_ms() const;  // the bytes' floor of the rest
+  double floor_ms() const { return products_ms() + rest_ms(); }
+};
+
+std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options);
+
+// What bench/peer_step.py prints, a JSON object a line; the fastest mode of each name.
+struct PeerStep {
+  std::string mode;
+  double tokens_per_second = 0;
+  double peak_gib = 0;
+};
+std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path);
+
+std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, PeerStep>& peers);
+
+}  // namespace convseq::bench

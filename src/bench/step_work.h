@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/flops.h"
+
+namespace convseq::bench {
+
+// A linear map of a step: y [rows,out] = x [rows,in] Wᵀ, with dx = dy W and dW = dyᵀ x in the
+// backward pass: three products of the same size, `count` times a step.
+struct Product {
+  int64_t rows = 0;
+  int64_t in = 0;
+  int64_t out = 0;
+  int64_t count = 0;
+
+  double flops() const;  // of all three, all counts
+};
+
+// softmax(Q Kᵀ) V, forward and backward, `count` times a step.
+struct AttentionProduct {
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  int64_t head_channels = 0;
+  bool causal = false;
+  int64_t count = 0;
+
+  double flops() const;  // as model/flops.h counts: the backward pass twice the forward
+};
+
+// What one training step of `batch` examples is made of.
+struct StepWork {
+  std::vector<Product> products;
+  std::vector<AttentionProduct> attentions;
+  // Bytes that the rest must move, by part. Each of these stands between products as one pass of
+  // its own, fused within itself but into no product: a gate with its convolution, a norm with its
+  // residual sum, an activation, the loss, the optimizer with its clipping.
+  std::vector<std::pair<std::string, double>> rest_bytes;
+
+  double all_rest_bytes() const;
+};
+
+struct StepShape {
+  int64_t batch = 1;
+  Workload work;
+  int64_t element_bytes = 2;  // of activations and gradients; 2: with fp32 masters beside them
+  int64_t loss_chunk_tokens = 1024;  // the product with the vocabulary comes in such chunks
+};
+
+StepWork step_work(const ModelConfig& config, const StepShape& shape);
+
+}  // namespace convseq::bench

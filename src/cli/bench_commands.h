@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace convseq::cli {
+
+void add_bench_ops(CLI::App& bench);
+void add_bench_step(CLI::App& bench);
+void add_bench_length(CLI::App& bench);
+void add_bench_decode(CLI::App& bench);
+
+}  // namespace convseq::cli

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/benchmark_report.h"
+#include "base/progress.h"
+#include "bench/plot.h"
+#include "bench/watch.h"
+#include "cli/training_flags.h"
+#include "model/config.h"
+
+namespace convseq::cli {
+
+// The flags of every `convseq bench` command.
+struct BenchFlags {
+  DeviceChoice device = DeviceChoice::Auto;
+  std::optional<Precision> precision;  // none: bf16 on a GPU, fp32 on a CPU
+  std::filesystem::path json;
+  std::filesystem::path plot;
+  bool quiet = false;
+
+  torch::Dtype type() const;
+};
+
+void add_bench_flags(CLI::App& command, BenchFlags& flags);
+void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description);
+
+// Which models; none named: the defaults of this device, "paper-light-tiny" on a CPU, "-base" on a
+// GPU.
+struct BenchModels {
+  std::vector<std::string> names;
+  std::vector<std::string> overrides;
+
+  std::vector<ModelConfig> configs(const BenchFlags& flags,
+                                   const std::vector<std::string>& families) const;
+};
+
+void add_model_flags(CLI::App& command, BenchModels& models, const std::string& families);
+
+// `given`, or what suits the device.
+template <class T>
+T or_default(const std::optional<T>& given, const BenchFlags& flags, T on_cpu, T on_gpu) {
+  if (given) return *given;
+  return device_of(flags.device).is_cuda() ? on_gpu : on_cpu;
+}
+
+// One run: refuses what could not be written before any work, shows progress, ends on signals.
+class BenchRun {
+ public:
+  BenchRun(const BenchFlags& flags, std::string label);
+
+  bench::Watch watch();
+  // Prints the table, or the rows as JSON for `--json -`; writes the JSON file. A run that was
+  // interrupted prints what it has, and writes nothing.
+  void finish(const std::vector<bench::Row>& rows, const std::function<void()>& print_table);
+  // docs/length.svg with suffix "speed": docs/length-speed.svg.
+  void draw(const std::string& suffix, const bench::Plot& plot) const;
+
+ private:
+  const BenchFlags& flags_;
+  std::string label_;
+  std::unique_ptr<Progress> progress_;
+};
+
+std::string short_bytes(double bytes);  // "1.5 GiB"
+
+}  // namespace convseq::cli

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "bench/step_speed.h"
+#include "cli/bench_commands.h"
+#include "cli/bench_run.h"
+#include "cli/options.h"
+
+namespace convseq::cli {
+namespace {
+
+const std::vector<std::string> kFamilies = {"light", "dynamic", "transformer"};
+
+struct Flags {
+  BenchFlags common;
+  BenchModels models;
+  bench::StepSpeedOptions options;
+  std::optional<int64_t> tokens, source, target;
+  std::filesystem::path peer;
+  bool detail = false;
+};
+
+void print_detail(const bench::StepSpeed& speed) {
+  fmt::print("\n{}: its products alone, forward and backward\n", speed.name);
+  for (const bench::TimedProduct& product : speed.products) {
+    fmt::print("  {:<32} ×{:<4} {:>9.3f} ms {:>8.4g} TFLOP/s\n", product.what, product.count,
+               product.ms, product.flops / product.ms / 1e9);
+  }
+  fmt::print("{}: the rest, at {:.4g} GB/s\n", speed.name, speed.copy_bandwidth / 1e9);
+  for (const auto& [part, bytes] : speed.rest_bytes) {
+    fmt::print("  {:<38} {:>9.3f} ms {:>12}\n", part, 1e3 * bytes / speed.copy_bandwidth,
+               short_bytes(bytes));
+  }
+}
+
+void print_table(const std::vector<bench::StepSpeed>& speeds,
+                 const std::map<std::string, bench::PeerStep>& peers, bool detail) {
+  fmt::print("{:<28} {:>11} {:>10} {:>9} {:>6} {:>9} {:>9} {:>8} {:>7}  {}\n", "step", "tokens/s",
+             "examples/s", "ms", "FLOPs", "memory", "products", "+ rest", "×floor", "peer");
+  for (const bench::StepSpeed& speed : speeds) {
+    fmt::print("{:<28} {:>11.0f} {:>10.1f} {:>9.2f} {:>5.1f}% {:>9}", speed.name,
+               speed.tokens_per_second(), 1e3 * static_cast<double>(speed.rows) / speed.ms,
+               speed.ms, 100 * speed.utilisation(), short_bytes(speed.peak_bytes));
+    if (!speed.products.empty()) {
+      fmt::print(" {:>9.2f} {:>8.2f} {:>7.2f}", speed.products_ms(), speed.rest_ms(),
+                 speed.ms / speed.floor_ms());
+    }
+    if (const auto peer = peers.find(speed.name); peer != peers.end()) {
+      fmt::print("  {:.2f}× PyTorch {}", speed.tokens_per_second() / peer->second.tokens_per_second,
+                 peer->second.mode);
+    }
+    fmt::print("\n");
+  }
+  for (const bench::StepSpeed& speed : speeds) {
+    if (detail && !speed.products.empty()) print_detail(speed);
+  }
+}
+
+void run(Flags& flags) {
+  bench::StepSpeedOptions& options = flags.options;
+  options.training.device = device_of(flags.common.device);
+  options.training.type = flags.common.type();
+  options.work.source = or_default<int64_t>(flags.source, flags.common, 64, options.work.source);
+  options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
+  options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
+  options.models = flags.models.configs(flags.common, kFamilies);
+  std::map<std::string, bench::PeerStep> peers;
+  if (!flags.peer.empty()) peers = bench::read_peers(flags.peer);
+  BenchRun run(flags.common, "bench step");
+  options.watch = run.watch();
+  const auto speeds = bench::measure_steps(options);
+  std::vector<bench::Row> rows;
+  for (const bench::StepSpeed& speed : speeds) {
+    for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
+  }
+  run.finish(rows, [&] { print_table(speeds, peers, flags.detail); });
+}
+
+}  // namespace
+
+void add_bench_step(CLI::App& bench) {
+  auto flags = std::make_shared<Flags>();
+  bench::StepSpeedOptions& options = flags->options;
+  CLI::App* command = bench.add_subcommand(
+      "step", "A training step on random tokens, against its matrix products and its bytes");
+  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  command->add_option("--source", flags->source, "Source length; else 64, on a GPU 512")
+      ->check(kPositive);
+  command->add_option("--target", flags->target, "Target length; else 16, on a GPU 114")
+      ->check(kPositive);
+  command->add_option("--tokens", flags->tokens, "Of the sources, a step; else 512, on a GPU 32768")
+      ->check(kPositive);
+  command
+      ->add_option("--padding", options.padding,
+                   "Share of the sources that is padding; 0: no padding, and no masks")
+      ->check(CLI::Range(0.0, 0.499))
+      ->capture_default_str();
+  add_enum(*command, "--optimizer", options.training.optimizer.kind, "What moves the weights");
+  command->add_flag("--recompute", options.training.step.recompute,
+                    "Compute activations again in the backward pass");
+  command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
+      ->check(kPositive)
+      ->capture_default_str();
+  command->add_option("--round-ms", options.timing.round_ms, "Each count takes about so long")
+      ->check(kPositive)
+      ->capture_default_str();
+  command->add_option("--peer", flags->peer, "The lines that bench/peer_step.py printed");
+  command->add_flag("!--no-products", options.products, "Do not time the products alone");
+  command->add_flag("--detail", flags->detail, "Every product, and the bytes of every other part");
+  add_bench_flags(*command, flags->common);
+  command->footer(
+      "×floor: the step against its matrix products timed alone plus moving the bytes of the rest "
+      "once.\nExample:\n  python3 bench/peer_step.py > peer.jsonl\n  convseq bench step --device "
+      "cuda --peer peer.jsonl --json bench/results/step-h200.json");
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace convseq::cli

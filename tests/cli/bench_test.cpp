@@ -1,0 +1,196 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/json_file.h"
+#include "program.h"
+#include "temp_folder.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::run_convseq;
+using testing::TempFolder;
+
+namespace {
+
+const std::string kSmall =
+    " --set vocab_size=100 --set d_model=16 --set d_ff=32 --set heads=2"
+    " --set d_kv=8 --set conv_heads=2";
+
+struct Measured {
+  std::string table;
+  Json json;
+  std::set<std::string> names;
+};
+
+// Runs `convseq bench <arguments>` on the CPU with a JSON file, and checks that file's form.
+Measured measure(const std::string& arguments) {
+  const TempFolder folder;
+  const std::string file = (folder / "rows.json").string();
+  const auto outcome = run_convseq("bench " + arguments + " --device cpu --quiet --json " + file);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  Measured measured{.table = outcome.output, .json = read_json_file(file), .names = {}};
+  for (const char* key : {"date", "commit", "command", "machine"}) {
+    EXPECT_FALSE(measured.json.at(key).get<std::string>().empty()) << key;
+  }
+  for (const Json& row : measured.json.at("results")) {
+    for (const char* key : {"floor", "peer", "peer_value", "ratio"}) EXPECT_TRUE(row.contains(key));
+    EXPECT_GT(row.at("value").get<double>(), 0) << row.dump();
+    EXPECT_FALSE(row.at("unit").get<std::string>().empty());
+    EXPECT_TRUE(measured.names.insert(row.at("name").get<std::string>()).second) << row.dump();
+  }
+  return measured;
+}
+
+void expect_names(const Measured& measured, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    EXPECT_TRUE(measured.names.contains(name)) << name << " is not among the rows";
+  }
+}
+
+Json row(const Measured& measured, const std::string& name) {
+  for (const Json& each : measured.json.at("results")) {
+    if (each.at("name") == name) return each;
+  }
+  return {};
+}
+
+void expect_refusal(const std::string& arguments, const std::string& part) {
+  const auto outcome = run_convseq("bench " + arguments + " --quiet");
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
+  EXPECT_EQ(outcome.output.find("convseq: "), 0u) << outcome.output;
+  EXPECT_NE(outcome.output.find(part), outcome.output.npos) << outcome.output;
+}
+
+}  // namespace
+
+TEST(Bench, MeasuresTheConvolutions) {
+  const Measured ops = measure(
+      "ops --batch 2 --time 16 --channels 12 --heads 3 --kernels 3,4 --rounds 1 --cache-mb 1");
+  for (const std::string& op : {"light", "glu", "dynamic", "depthwise", "dilated"}) {
+    expect_names(ops, {op + "_conv_forward_k3", op + "_conv_backward_k3", op + "_conv_forward_k4",
+                       op + "_conv_backward_k4"});
+  }
+  expect_names(ops, {"copy_bandwidth", "light_conv_forward_backward_k3"});
+  EXPECT_NE(ops.table.find("light_conv_forward_k3"), ops.table.npos);
+  EXPECT_EQ(row(ops, "light_conv_forward_k3")["peer"], "libtorch depthwise conv1d");
+  EXPECT_TRUE(row(ops, "dynamic_conv_forward_k3")["peer"].is_null());
+  EXPECT_NE(ops.json["command"].get<std::string>().find("convseq bench ops --batch 2"),
+            std::string::npos);
+}
+
+TEST(Bench, MeasuresConvolutionsInBf16) {
+  const Measured ops = measure(
+      "ops --ops glu_conv --batch 1 --time 8 --channels 8 --heads 2 --rounds 1 --cache-mb 1 "
+      "--precision bf16");
+  expect_names(ops, {"glu_conv_forward_k7", "glu_conv_backward_k7"});
+}
+
+TEST(Bench, MeasuresATrainingStepAgainstAPeer) {
+  const TempFolder folder;
+  const auto peer = folder.file(
+      "peer.jsonl",
+      R"({"name":"train_step_light_16","mode":"eager","tokens_per_second":1,"ms":1,"peak_gib":1})");
+  const Measured step = measure(
+      "step --source 16 --target 4 --tokens 32 --rounds 1 --round-ms 1 --detail --padding "
+      "0.1 --peer " +
+      peer.string() + kSmall);
+  expect_names(step, {"train_step_light_16", "train_step_dynamic_16", "train_step_attention_16",
+                      "train_step_light_16_ms", "train_step_light_16_examples",
+                      "train_step_light_16_utilisation", "train_step_light_16_peak_memory",
+                      "train_step_light_16_products_ms", "train_step_light_16_rest_floor_ms"});
+  EXPECT_EQ(row(step, "train_step_light_16")["peer"], "PyTorch eager");
+  EXPECT_TRUE(row(step, "train_step_dynamic_16")["peer"].is_null());
+  EXPECT_NE(step.table.find("its products alone"), step.table.npos);
+}
+
+TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {
+  const Measured length = measure("length --lengths 8,16 --tokens 16 --rounds 1" + kSmall);
+  for (const std::string& mixer : {"attention", "depthwise", "light", "dynamic", "dilated"}) {
+    for (const std::string& at : {"_8", "_16"}) {
+      expect_names(length, {"encoder_" + mixer + at, "step_" + mixer + at,
+                            "step_" + mixer + at + "_examples", "step_" + mixer + at + "_flops",
+                            "step_" + mixer + at + "_peak_memory"});
+    }
+  }
+  EXPECT_NE(length.table.find("encoder alone"), length.table.npos);
+}
+
+TEST(Bench, MeasuresDecodingAndItsState) {
+  const Measured decode =
+      measure("decode --positions 4,12 --source 8 --batch 2 --set kernel_sizes=3" + kSmall);
+  expect_names(decode, {"decode_attention_4", "decode_light_12", "decode_dynamic_12"});
+  // Keys and values of 2 layers grow; a ring of 2 rows does not.
+  EXPECT_EQ(row(decode, "decode_attention_4_state")["value"], 2 * 2 * 4 * 16 * 4);
+  EXPECT_EQ(row(decode, "decode_attention_12_state")["value"], 2 * 2 * 12 * 16 * 4);
+  EXPECT_EQ(row(decode, "decode_light_4_state")["value"], 2 * 2 * 16 * 4);
+  EXPECT_EQ(row(decode, "decode_light_12_state")["value"], 2 * 2 * 16 * 4);
+}
+
+TEST(Bench, PrintsJsonInsteadOfATable) {
+  const auto outcome = run_convseq(
+      "bench decode --device cpu --model paper-light-tiny --positions 2 --source 4 --quiet "
+      "--json -");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(Json::parse(outcome.output).at("results").at(0).at("name"), "decode_light_2");
+}
+
+TEST(Bench, DrawsPlotsWhereGnuplotIs) {
+  const TempFolder folder;
+  if (testing::run_shell("command -v gnuplot").exit_code != 0) GTEST_SKIP() << "no gnuplot";
+  const auto outcome = run_convseq(
+      "bench decode --device cpu --model paper-light-tiny --positions 2,4 --source 4 --quiet "
+      "--plot " +
+      (folder / "decode.svg").string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  for (const char* name : {"decode-speed.svg", "decode-state.svg"}) {
+    EXPECT_NE(read_text_file(folder / name).find("<svg"), std::string::npos);
+  }
+}
+
+TEST(Bench, RefusesAPlotWithoutGnuplotBeforeItMeasures) {
+  const TempFolder folder;
+  const auto outcome = testing::run_shell("PATH=" + folder.path().string() +
+                                          " " CONVSEQ_PROGRAM " bench length --quiet --plot " +
+                                          (folder / "x.svg").string());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.output,
+            "convseq: --plot: gnuplot is not installed; install it, or leave --plot out\n");
+}
+
+TEST(Bench, RefusesWhatItCannotMeasure) {
+  expect_refusal("ops --channels 10 --heads 3", "10 channels do not divide into 3 heads");
+  expect_refusal("ops --ops blur", "--ops: blur; allowed: light_conv, glu_conv");
+  expect_refusal("ops --kernels 0", "--kernels");
+  expect_refusal("step --model no-such-model",
+                 "no-such-model: no such file, model folder or preset");
+  expect_refusal("step --models paper-light-tiny,paper-light-mini", "two with mixer light");
+  expect_refusal("step --peer /nowhere/peer.jsonl", "/nowhere/peer.jsonl: cannot open");
+  expect_refusal("length --json /nowhere/rows.json", "there is no folder /nowhere");
+  expect_refusal("decode --positions 8,4", "--positions: 4 after 8");
+  expect_refusal("", "subcommand");
+}
+
+TEST(Bench, EndsCleanlyOnASignal) {
+  const TempFolder folder;
+  const std::string file = (folder / "rows.json").string();
+  const auto outcome = testing::run_shell("timeout -s INT 4 " CONVSEQ_PROGRAM
+                                          " bench length --device cpu --quiet --rounds 9 --json " +
+                                          file);
+  EXPECT_NE(outcome.output.find("bench length: interrupted; no file was written"),
+            outcome.output.npos)
+      << outcome.output;
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST(Bench, HelpsWithAnExample) {
+  for (const std::string& command : {"ops", "step", "length", "decode"}) {
+    const auto outcome = run_convseq("bench " + command + " --help");
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_NE(outcome.output.find("convseq bench " + command), outcome.output.npos);
+    EXPECT_NE(outcome.output.find("Example"), outcome.output.npos);
+  }
+}
+
+}  // namespace convseq
