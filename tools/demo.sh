@@ -25,7 +25,8 @@ echo; echo "Tasks whose labels hold by construction; half of the test texts judg
 teach() {  # MODEL TASK pretrained|scratch
   local start=(--from "pretrained/$1")
   [ "$3" = pretrained ] || start=(--model "paper-$1-tiny" --tokenizer tokenizer)
-  "$program" finetune "runs/$1-$2-$3" "tasks/$2/task.json" "${start[@]}" --epochs 4 --quiet --json > "$1-$2-$3.json" 2> "$1-$2-$3.log"
+  "$program" finetune "runs/$1-$2-$3" "tasks/$2/task.json" "${start[@]}" --epochs 3 --validation-limit 200 \
+    --quiet --json > "$1-$2-$3.json" 2> "$1-$2-$3.log"
 }
 
 accuracy() {  # REPORT -> "0.785 [0.758, 0.812]", on the test split
