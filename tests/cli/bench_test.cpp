@@ -172,10 +172,11 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
   expect_refusal("", "subcommand");
 }
 
+// --foreground: without it timeout signals twice, and the second one ends a program at once.
 TEST(Bench, EndsCleanlyOnASignal) {
   const TempFolder folder;
   const std::string file = (folder / "rows.json").string();
-  const auto outcome = testing::run_shell("timeout -s INT 4 " CONVSEQ_PROGRAM
+  const auto outcome = testing::run_shell("timeout --foreground -s INT 4 " CONVSEQ_PROGRAM
                                           " bench length --device cpu --quiet --rounds 9 --json " +
                                           file);
   EXPECT_NE(outcome.output.find("bench length: interrupted; no file was written"),
