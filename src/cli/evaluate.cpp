@@ -30,9 +30,7 @@ struct Flags {
 // The test split where there is one, then validation, then what there is.
 std::string default_split(const Task& task) {
   for (const char* name : {"test", "validation"}) {
-    for (const auto& [split, files] : task.files) {
-      if (split == name) return name;
-    }
+    if (task.has_split(name)) return name;
   }
   return task.files.front().first;
 }

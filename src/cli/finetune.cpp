@@ -28,12 +28,9 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
       options.balance_classes = true;
       continue;
     }
-    const size_t equals = each.rfind('=');
-    char* end = nullptr;
-    const double weight = equals == each.npos ? 0 : std::strtod(each.c_str() + equals + 1, &end);
-    require(end != nullptr && end != each.c_str() + equals + 1 && *end == '\0',
-            "--class-weights {}: wants balanced, or LABEL=NUMBER", each);
-    options.class_weights[each.substr(0, equals)] = weight;
+    const NamedNumber weight = named_number(each);
+    require(weight.number.has_value(), "--class-weights {}: wants balanced, or LABEL=NUMBER", each);
+    options.class_weights[weight.name] = *weight.number;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <optional>
 
 #include "base/enum_names.h"
 
@@ -26,6 +28,25 @@ Enum enum_of_flag(const std::string& flags, const std::string& name) {
   const auto found = enum_from_name<Enum>(name);
   if (!found) throw CLI::ValidationError(flags, name + "; allowed: " + all_names<Enum>());
   return *found;
+}
+
+// "c4=0.7" as name and number; no number where there is no "=" or what follows it is none.
+struct NamedNumber {
+  std::string name;
+  bool has_equals = false;
+  std::optional<double> number;
+};
+
+inline NamedNumber named_number(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == text.npos) return {.name = text, .has_equals = false, .number = {}};
+  const char* begin = text.c_str() + equals + 1;
+  char* end = nullptr;
+  const double number = std::strtod(begin, &end);
+  const bool is_number = end != begin && *end == '\0';
+  return {.name = text.substr(0, equals),
+          .has_equals = true,
+          .number = is_number ? std::optional(number) : std::nullopt};
 }
 
 // An option that takes the name of an enum's value, "--model unigram"; help and errors list them.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/training_flags.h"
@@ -22,13 +20,10 @@ struct Flags {
 
 // "c4" or "c4=0.7"
 CorpusShare share_of(const std::string& text) {
-  const size_t equals = text.rfind('=');
-  if (equals == text.npos) return {.corpus = text};
-  char* end = nullptr;
-  const double weight = std::strtod(text.c_str() + equals + 1, &end);
-  require(end != text.c_str() + equals + 1 && *end == '\0', "--corpus {}: the weight is no number",
-          text);
-  return {.corpus = text.substr(0, equals), .weight = weight};
+  const NamedNumber share = named_number(text);
+  if (!share.has_equals) return {.corpus = text};
+  require(share.number.has_value(), "--corpus {}: the weight is no number", text);
+  return {.corpus = share.name, .weight = *share.number};
 }
 
 void run(Flags& flags) {

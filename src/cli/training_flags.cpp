@@ -57,7 +57,8 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
 
 void add_interval_flags(CLI::App& command, TrainingOptions& options) {
   add_positive(command, "--save-every", options.save_every, "Steps between checkpoints");
-  add_count(command, "--validate-every", options.validate_every, "Steps between validations");
+  add_count(command, "--validate-every", options.validate_every,
+            "Steps between validations; 0: only at the end, of finetune after each epoch");
   add_positive(command, "--log-every", options.log_every, "Steps between lines of metrics.jsonl");
   add_positive(command, "--keep", options.keep, "Checkpoints to keep");
 }

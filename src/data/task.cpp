@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/json_file.h"
@@ -97,6 +98,11 @@ void Task::check(const std::string& origin) const {
   require(max_source_tokens >= kShortest && max_target_tokens >= kShortest,
           "{}: max_source_tokens {} and max_target_tokens {} must be {} or more", origin,
           max_source_tokens, max_target_tokens, kShortest);
+}
+
+bool Task::has_split(const std::string& split) const {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const auto& each) { return each.first == split; });
 }
 
 const std::vector<fs::path>& Task::files_of(const std::string& split) const {

@@ -40,6 +40,7 @@ struct Task {
   // An Error names what does not fit together, and `origin` as its place.
   void check(const std::string& origin) const;
 
+  bool has_split(const std::string& split) const;
   const std::vector<std::filesystem::path>& files_of(const std::string& split) const;
   std::vector<std::string> needed_fields() const;
 };

@@ -15,11 +15,6 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-bool has_split(const Task& task, const std::string& split) {
-  return std::any_of(task.files.begin(), task.files.end(),
-                     [&](const auto& each) { return each.first == split; });
-}
-
 struct Splits {
   TaskSplit train;
   TaskSplit validation;
@@ -43,11 +38,11 @@ Splits hold_out(TaskSplit all, double share, uint64_t seed) {
 
 Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   const Task& task = options.task;
-  const std::string train = has_split(task, "train") ? "train" : task.files.front().first;
+  const std::string train = task.has_split("train") ? "train" : task.files.front().first;
   const auto read = [&](const std::string& split, int64_t limit) {
     return read_split(task, split, tokenizer, {.reader = options.reader, .limit = limit});
   };
-  if (!has_split(task, "validation")) {
+  if (!task.has_split("validation")) {
     Splits splits = hold_out(read(train, options.train_limit), options.held_out, options.seed);
     require(!splits.train.examples.empty(), "{}: too few examples to hold some out", task.name);
     return splits;
@@ -229,7 +224,7 @@ std::map<std::string, Report> evaluate_splits(const FinetuneOptions& options, Se
     if (reports[name].collapse) log::warning("{}: {}", name, reports[name].collapse->message());
   };
   answer("validation", validation);
-  if (has_split(options.task, "test")) {
+  if (options.task.has_split("test")) {
     answer("test", read_split(options.task, "test", tokenizer, {.reader = options.reader}));
   }
   return reports;
