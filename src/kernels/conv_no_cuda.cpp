@@ -4,17 +4,30 @@
 namespace convseq::kernels {
 namespace {
 
-[[noreturn]] void refuse() { fail("this build has no CUDA kernels; build where nvcc is"); }
+[[noreturn]] void refuse(const char* what) {
+  fail("{}: this build has no CUDA kernels; build where nvcc is, or use the CPU", what);
+}
 
 }  // namespace
 
-void conv_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse(); }
-void conv_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse(); }
-size_t conv_backward_workspace_cuda(const ConvShape&) { refuse(); }
-void glu_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse(); }
-void glu_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse(); }
-void dynamic_conv_forward_cuda(const ConvShape&, const DynamicConvForward&, Stream) { refuse(); }
-void dynamic_conv_backward_cuda(const ConvShape&, const DynamicConvBackward&, Stream) { refuse(); }
-void conv_step_cuda(const ConvShape&, const ConvStep&, Stream) { refuse(); }
+void conv_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse("conv_forward"); }
+
+void conv_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse("conv_backward"); }
+
+size_t conv_backward_workspace_cuda(const ConvShape&) { refuse("conv_backward"); }
+
+void glu_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse("glu_forward"); }
+
+void glu_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse("glu_backward"); }
+
+void dynamic_conv_forward_cuda(const ConvShape&, const DynamicConvForward&, Stream) {
+  refuse("dynamic_conv_forward");
+}
+
+void dynamic_conv_backward_cuda(const ConvShape&, const DynamicConvBackward&, Stream) {
+  refuse("dynamic_conv_backward");
+}
+
+void conv_step_cuda(const ConvShape&, const ConvStep&, Stream) { refuse("conv_step"); }
 
 }  // namespace convseq::kernels

@@ -1,0 +1,47 @@
+#include "kernels/conv_checks.h"
+
+#include <climits>
+
+#include "base/error.h"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr int64_t kLargest = INT_MAX >> 2;  // so that sums of two or three sizes still fit an int
+
+}  // namespace
+
+void check_sizes(const ConvShape& shape, const char* what) {
+  for (const int64_t size : {shape.batch, shape.time, shape.channels}) {
+    require(size >= 0 && size <= kLargest, "{}: [{}, {}, {}] has a size that is not within 0..{}",
+            what, shape.batch, shape.time, shape.channels, kLargest);
+  }
+}
+
+void check_conv(const ConvShape& shape, const char* what) {
+  check_sizes(shape, what);
+  require(shape.kernel >= 1 && shape.kernel <= 255, "{}: kernel {} is not within 1..255", what,
+          shape.kernel);
+  require(shape.dilation >= 1 && shape.dilation <= 1 << 20, "{}: dilation {} is not within 1..{}",
+          what, shape.dilation, 1 << 20);
+  const int64_t reach = (shape.kernel - 1) * shape.dilation;
+  require(shape.left >= 0 && shape.left <= reach, "{}: left {} is not within the taps' reach of {}",
+          what, shape.left, reach);
+  require(shape.heads >= 1 && shape.channels % shape.heads == 0,
+          "{}: {} channels don't divide into {} heads", what, shape.channels, shape.heads);
+}
+
+unsigned grid_of(int64_t blocks, const char* what) {
+  require(blocks <= INT_MAX, "{}: {} blocks are over the {} of a launch; use a smaller batch", what,
+          blocks, INT_MAX);
+  return static_cast<unsigned>(blocks);
+}
+
+void fail_cuda(const char* what, const char* message) { fail("{}: CUDA says '{}'", what, message); }
+
+void fail_reach(const ConvShape& shape, const char* what, int64_t most) {
+  fail("{}: kernel {} with dilation {} over {} positions needs more than the {} that fit a block",
+       what, shape.kernel, shape.dilation, shape.time, most);
+}
+
+}  // namespace convseq::kernels

@@ -1,0 +1,401 @@
+#include "kernels/conv_band.cuh"
+#include "kernels/dynamic_conv_direct.cuh"
+
+// Dynamic convolutions of bf16 activations whose heads are one strip (64 channels) wide, on the
+// tensor cores; all else goes to the direct kernels. Blocks march as those of the static taps do.
+namespace convseq::kernels {
+namespace {
+
+constexpr int kAhead = 1;  // steps whose rows are on their way
+constexpr int kForwardRows = 256;
+constexpr int kBackwardRows = 512;
+
+__host__ __device__ constexpr int band_blocks(int kernel) {
+  return kernel <= kBandTile + 1 ? 2 : 3;
+}
+
+// The taps of one head in one sequence.
+template <class Tap>
+struct TapRows {
+  const Tap* start;
+  int pitch;
+  int time;
+
+  __device__ TapRows(const BandShape& shape, const BandPlace& place, const Tap* values)
+      : start(values +
+              (int64_t{place.batch} * shape.time * shape.strips + place.strip) * shape.kernel),
+        pitch(shape.strips * shape.kernel),
+        time(shape.time) {}
+
+  __device__ bool exists(int position) const { return position >= 0 && position < time; }
+};
+
+// The taps of 16 positions, one set of K after the other in memory: which of them a lane brings or
+// takes. Neighbouring lanes hold neighbours; sets are spread to a power of two.
+template <int K>
+struct TapLane {
+  static constexpr int kWidth = K <= 4 ? 4 : K <= 8 ? 8 : K <= 16 ? 16 : 32;
+  static constexpr int kRowsAtOnce = kLanes / kWidth;
+  static constexpr int kCount = kBandTile / kRowsAtOnce;
+  int tap = threadIdx.x % kWidth;
+  int first_row = threadIdx.x % kLanes / kWidth;
+
+  __device__ bool holds() const { return tap < K; }
+  __device__ int row(int i) const { return first_row + i * kRowsAtOnce; }
+};
+
+// The taps of 16 positions in the registers of a warp.
+template <class Tap, int K>
+struct WarpTaps {
+  Tap values[TapLane<K>::kCount];
+
+  __device__ void load(const TapRows<Tap>& rows, int first) {
+    const TapLane<K> lane;
+    const Tap* from = rows.start + int64_t{first + lane.first_row} * rows.pitch + lane.tap;
+#pragma unroll
+    for (int i = 0; i < TapLane<K>::kCount; ++i) {
+      values[i] = from_float<Tap>(0.f);
+      if (lane.holds() && rows.exists(first + lane.row(i))) {
+        values[i] = from[i * TapLane<K>::kRowsAtOnce * rows.pitch];
+      }
+    }
+  }
+
+  // Row r's K taps to to(r), in fp32.
+  template <class To>
+  __device__ void store(To to) const {
+    const TapLane<K> lane;
+    if (!lane.holds()) return;
+#pragma unroll
+    for (int i = 0; i < TapLane<K>::kCount; ++i) to(lane.row(i))[lane.tap] = to_float(values[i]);
+  }
+};
+
+// In place, two lanes of a warp together: each every other tap.
+template <int K>
+__device__ void softmax_row(float* taps, bool real) {
+  const int part = threadIdx.x % 2;
+  float values[(K + 1) / 2];
+  float most = -INFINITY, sum = 0;
+#pragma unroll
+  for (int i = 0; i < (K + 1) / 2; ++i) {
+    values[i] = part + 2 * i < K ? taps[part + 2 * i] : -INFINITY;
+    most = fmaxf(most, values[i]);
+  }
+  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+#pragma unroll
+  for (int i = 0; i < (K + 1) / 2; ++i) sum += values[i] = __expf(values[i] - most);
+  sum += __shfl_xor_sync(kAllLanes, sum, 1);
+  const float scale = 1.f / sum;
+#pragma unroll
+  for (int i = 0; i < (K + 1) / 2; ++i) {
+    if (real && part + 2 * i < K) taps[part + 2 * i] = values[i] * scale;
+  }
+}
+
+// Given taps or logits of a warp's 16 positions to taps in shared memory.
+template <int K, class Tap, class To>
+__device__ void put_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows, int first,
+                         bool take_softmax, To to) {
+  given.store(to);
+  __syncwarp();
+  const int row = threadIdx.x % kLanes / 2;
+  if (take_softmax) softmax_row<K>(to(row), rows.exists(first + row));
+  __syncwarp();
+}
+
+struct DynamicForwardMemory {
+  bf16* ring;
+  bf16* outputs;  // [kBandWarps, 16]
+  float* taps;    // [kBandWarps, 16, k]
+
+  __device__ DynamicForwardMemory(const BandShape& shape, uint4* memory)
+      : ring(reinterpret_cast<bf16*>(memory)),
+        outputs(ring + shape.ring * kBandStrip),
+        taps(reinterpret_cast<float*>(outputs + kBandWarps * kBandTile * kBandStrip)) {}
+
+  static size_t bytes(const BandShape& shape) {
+    const int rows = shape.ring + kBandWarps * kBandTile;
+    return rows * kBandStrip * sizeof(bf16) + sizeof(float) * kBandWarps * kBandTile * shape.kernel;
+  }
+};
+
+// A chunk is 16 rows a warp, always the same: their taps are the warp's own affair.
+template <class Tap, int K>
+__global__ void __launch_bounds__(kBandThreads, 4)
+    dynamic_forward_kernel(BandShape shape, bool take_softmax, const bf16* x, const Tap* taps,
+                           bf16* y) {
+  extern __shared__ uint4 shared_memory[];
+  const DynamicForwardMemory memory(shape, shared_memory);
+  const BandPlace place(shape);
+  const int64_t sequence = int64_t{place.batch} * shape.time * shape.channels;
+  const int channel = place.strip * kBandStrip;
+  const BandRows rows{x + sequence + channel, shape.channels, shape.time};
+  const TapRows<Tap> tap_rows(shape, place, taps);
+  const int warp_row = threadIdx.x / kLanes * kBandTile;
+  const auto begin_step = [&](int step) {
+    if (step < place.steps) {
+      const int added = added_row(shape, step);
+      copy_to_ring(shape, rows, place.first - shape.left + added, added % shape.ring, shape.chunk,
+                   memory.ring);
+    }
+    end_copy_group();
+  };
+  copy_to_ring(shape, rows, place.first - shape.left, 0, shape.reach(), memory.ring);
+  begin_step(0);
+  WarpTaps<Tap, K> given;
+  given.load(tap_rows, place.first + warp_row);
+  float* own_taps = memory.taps + warp_row * K;
+  bf16* outputs = memory.outputs + warp_row * kBandStrip;
+  for (int step = 0; step < place.steps; ++step) {
+    const int position = place.first + step * shape.chunk + warp_row;
+    put_taps<K>(given, tap_rows, position, take_softmax, [&](int r) { return own_taps + r * K; });
+    BandTaps<band_blocks(K)> band;
+    band.make(
+        [&](int r, int q) { return q - r >= 0 && q - r < K ? own_taps[r * K + q - r] : 0.f; });
+    wait_for_copy_groups<kAhead - 1>();
+    __syncthreads();
+    begin_step(step + 1);
+    given.load(tap_rows, position + shape.chunk);
+    BandSums sums = {};
+    multiply_taps(shape, band, memory.ring, step * shape.chunk % shape.ring + warp_row, sums);
+    keep_sums(outputs, sums);
+    __syncwarp();
+    store_band_rows(outputs, 0, 1, [&](int r) {
+      const int64_t at = position + r;
+      return at < shape.time ? y + sequence + at * shape.channels + channel : nullptr;
+    });
+  }
+}
+
+struct DynamicBackwardMemory {
+  bf16* dy;       // ring
+  bf16* x;        // ring
+  bf16* outputs;  // [kBandWarps, 16]; before that a warp's gradients of the taps, [16, k]
+  float* taps;    // ring, as dy's
+
+  __device__ DynamicBackwardMemory(const BandShape& shape, uint4* memory)
+      : dy(reinterpret_cast<bf16*>(memory)),
+        x(dy + shape.ring * kBandStrip),
+        outputs(x + shape.ring * kBandStrip),
+        taps(reinterpret_cast<float*>(outputs + kBandWarps * kBandTile * kBandStrip)) {}
+
+  static size_t bytes(const BandShape& shape) {
+    const int rows = 2 * shape.ring + kBandWarps * kBandTile;
+    return rows * kBandStrip * sizeof(bf16) + sizeof(float) * shape.ring * shape.kernel;
+  }
+};
+
+template <class Tap>
+struct DynamicBackwardArrays {
+  const bf16* x;
+  const Tap* taps;
+  const bf16* dy;
+  bf16* dx;
+  Tap* dtaps;
+};
+
+// With p the softmax: p[j] · (d[j] − sum_l p[l] · d[l]); two lanes together.
+template <int K>
+__device__ void softmax_gradient_row(const float* taps, float* dtaps) {
+  const int part = threadIdx.x % 2;
+  float mean = 0;
+#pragma unroll
+  for (int j = part; j < K; j += 2) mean += taps[j] * dtaps[j];
+  mean += __shfl_xor_sync(kAllLanes, mean, 1);
+#pragma unroll
+  for (int j = part; j < K; j += 2) dtaps[j] = taps[j] * (dtaps[j] - mean);
+}
+
+// d[i][j] = dy[i] · x[i − left + j] over the head's channels, for a warp's 16 positions: exact
+// products, and on to the logits where there was a softmax.
+template <class Tap, int K>
+__device__ void write_tap_gradients(const BandShape& shape, const DynamicBackwardMemory& memory,
+                                    const TapRows<Tap>& rows, int first_dy, int first_x,
+                                    int position, bool take_softmax, Tap* dtaps) {
+  const int lane = threadIdx.x % kLanes;
+  static_assert(K * sizeof(float) <= kBandStrip * sizeof(bf16));
+  float* own =
+      reinterpret_cast<float*>(memory.outputs + threadIdx.x / kLanes * kBandTile * kBandStrip);
+  BandProducts<band_blocks(K)> products = {};
+  products.add(shape, memory.dy, ring_row(shape, first_dy + lane % kBandTile), memory.x, first_x);
+  products.for_entries([&](int r, int q, float sum) {
+    if (q - r >= 0 && q - r < K) own[r * K + q - r] = sum;
+  });
+  __syncwarp();
+  const int row = lane / 2;
+  if (take_softmax) {
+    softmax_gradient_row<K>(memory.taps + ring_row(shape, first_dy + row) * K, own + row * K);
+  }
+  __syncwarp();
+  const TapLane<K> part;
+  Tap* to = dtaps + int64_t{position + part.first_row} * rows.pitch + part.tap;
+#pragma unroll
+  for (int i = 0; i < TapLane<K>::kCount; ++i) {
+    if (part.holds() && rows.exists(position + part.row(i))) {
+      to[i * TapLane<K>::kRowsAtOnce * rows.pitch] =
+          from_float<Tap>(own[part.row(i) * K + part.tap]);
+    }
+  }
+  __syncwarp();
+}
+
+template <class Tap, int K>
+__global__ void __launch_bounds__(kBandThreads, 3)
+    dynamic_backward_kernel(BandShape shape, bool take_softmax, DynamicBackwardArrays<Tap> arrays) {
+  extern __shared__ uint4 shared_memory[];
+  const DynamicBackwardMemory memory(shape, shared_memory);
+  const BandPlace place(shape);
+  const int64_t sequence = int64_t{place.batch} * shape.time * shape.channels;
+  const int channel = place.strip * kBandStrip;
+  const BandRows dy{arrays.dy + sequence + channel, shape.channels, shape.time};
+  const BandRows x{arrays.x + sequence + channel, shape.channels, shape.time};
+  const TapRows<Tap> tap_rows(shape, place, arrays.taps);
+  Tap* dtaps = arrays.dtaps + (tap_rows.start - arrays.taps);
+  const int before = K - 1 - shape.left;  // rows of dy ahead of the block's own
+  const int dy_first = place.first - before;
+  const int x_first = place.first - shape.left;
+  const int warp_row = threadIdx.x / kLanes * kBandTile;
+  const auto begin_step = [&](int step) {
+    if (step < place.steps) {
+      const int added = added_row(shape, step);
+      copy_to_ring(shape, dy, dy_first + added, added % shape.ring, shape.chunk, memory.dy);
+      copy_to_ring(shape, x, x_first + added, added % shape.ring, shape.chunk, memory.x);
+    }
+    end_copy_group();
+  };
+  // The taps of 16 rows, of those added by a step or ahead of all, to the ring.
+  const auto put_ring_taps = [&](const WarpTaps<Tap, K>& given, int first_row) {
+    put_taps<K>(given, tap_rows, dy_first + first_row, take_softmax, [&](int r) {
+      return memory.taps + ring_row(shape, first_row % shape.ring + r) * K;
+    });
+  };
+  copy_to_ring(shape, dy, dy_first, 0, shape.reach(), memory.dy);
+  copy_to_ring(shape, x, x_first, 0, shape.reach(), memory.x);
+  begin_step(0);
+  WarpTaps<Tap, K> given;
+  for (int row = warp_row; row < shape.reach(); row += shape.chunk) {
+    given.load(tap_rows, dy_first + row);
+    put_ring_taps(given, row);
+  }
+  __syncthreads();  // the last of these rows are also the step's
+  given.load(tap_rows, dy_first + shape.reach() + warp_row);
+  put_ring_taps(given, shape.reach() + warp_row);
+
+  bf16* outputs = memory.outputs + warp_row * kBandStrip;
+  for (int step = 0; step < place.steps; ++step) {
+    wait_for_copy_groups<kAhead - 1>();
+    __syncthreads();
+    begin_step(step + 1);
+    const int next = added_row(shape, step + 1) + warp_row;
+    given.load(tap_rows, dy_first + next);
+    const int start = step * shape.chunk % shape.ring;
+    const int position = place.first + step * shape.chunk + warp_row;
+    write_tap_gradients<Tap, K>(shape, memory, tap_rows, ring_row(shape, start + before) + warp_row,
+                                start + warp_row, position, take_softmax, dtaps);
+    BandTaps<band_blocks(K)> band;
+    band.make([&](int r, int q) {
+      const int j = K - 1 - (q - r);
+      const int row = ring_row(shape, start + warp_row + q);
+      return j >= 0 && j < K ? memory.taps[row * K + j] : 0.f;
+    });
+    BandSums sums = {};
+    multiply_taps(shape, band, memory.dy, start + warp_row, sums);
+    keep_sums(outputs, sums);
+    __syncwarp();
+    store_band_rows(outputs, 0, 1, [&](int r) {
+      const int64_t at = position + r;
+      return at < shape.time ? arrays.dx + sequence + at * shape.channels + channel : nullptr;
+    });
+    put_ring_taps(given, next);
+  }
+}
+
+bool fits(const ConvShape& shape) {
+  return shape.type == Type::Bf16 && shape.channels == shape.heads * kBandStrip &&
+         shape.dilation == 1;
+}
+
+// Calls use(constant<k>) for a kernel size that has its own code; false for others.
+template <class Use>
+bool with_dynamic_kernel_size(int64_t kernel, Use use) {
+  switch (kernel) {
+    case 3:
+      return use(std::integral_constant<int, 3>{}), true;
+    case 5:
+      return use(std::integral_constant<int, 5>{}), true;
+    case 7:
+      return use(std::integral_constant<int, 7>{}), true;
+    case 9:
+      return use(std::integral_constant<int, 9>{}), true;
+    case 15:
+      return use(std::integral_constant<int, 15>{}), true;
+    case 31:
+      return use(std::integral_constant<int, 31>{}), true;
+    default:
+      return false;
+  }
+}
+
+bool band_forward(const ConvShape& shape, const DynamicConvForward& arrays, cudaStream_t stream) {
+  if (!fits(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
+  const BandShape band = band_shape(shape, kForwardRows, kAhead);
+  const unsigned blocks =
+      grid_of(shape.batch * band.segments * band.strips, "dynamic_conv_forward");
+  const size_t bytes = DynamicForwardMemory::bytes(band);
+  return with_type(arrays.taps.type, [&](auto type) {
+    using Tap = decltype(type);
+    return with_dynamic_kernel_size(shape.kernel, [&](auto size) {
+      const auto kernel = dynamic_forward_kernel<Tap, size.value>;
+      allow_shared_memory(kernel, bytes);
+      kernel<<<blocks, kBandThreads, bytes, stream>>>(
+          band, arrays.taps.softmax, static_cast<const bf16*>(arrays.x),
+          static_cast<const Tap*>(arrays.taps.values), static_cast<bf16*>(arrays.y));
+    });
+  });
+}
+
+bool band_backward(const ConvShape& shape, const DynamicConvBackward& arrays, cudaStream_t stream) {
+  if (!fits(shape)) return false;
+  if (!is_aligned(arrays.x) || !is_aligned(arrays.dy) || !is_aligned(arrays.dx)) return false;
+  const BandShape band = band_shape(shape, kBackwardRows, kAhead);
+  const unsigned blocks =
+      grid_of(shape.batch * band.segments * band.strips, "dynamic_conv_backward");
+  const size_t bytes = DynamicBackwardMemory::bytes(band);
+  return with_type(arrays.taps.type, [&](auto type) {
+    using Tap = decltype(type);
+    return with_dynamic_kernel_size(shape.kernel, [&](auto size) {
+      const auto kernel = dynamic_backward_kernel<Tap, size.value>;
+      allow_shared_memory(kernel, bytes);
+      kernel<<<blocks, kBandThreads, bytes, stream>>>(
+          band, arrays.taps.softmax,
+          {static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),
+           static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx),
+           static_cast<Tap*>(arrays.dtaps)});
+    });
+  });
+}
+
+}  // namespace
+
+void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward& arrays,
+                               Stream stream) {
+  check_conv(shape, "dynamic_conv_forward");
+  if (is_empty(shape)) return;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (!band_forward(shape, arrays, cuda_stream)) direct_dynamic_forward(shape, arrays, cuda_stream);
+  check_launch("dynamic_conv_forward");
+}
+
+void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackward& arrays,
+                                Stream stream) {
+  check_conv(shape, "dynamic_conv_backward");
+  if (is_empty(shape)) return;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (!band_backward(shape, arrays, cuda_stream)) {
+    direct_dynamic_backward(shape, arrays, cuda_stream);
+  }
+  check_launch("dynamic_conv_backward");
+}
+
+}  // namespace convseq::kernels
