@@ -46,6 +46,14 @@ class Sums {
   torch::Tensor sums_;
 };
 
+// A GPU wants large products and has the memory; a CPU's caches want small ones.
+int64_t chunk_tokens(int64_t tokens, torch::Device device) {
+  if (device.is_cpu()) return TokenLossOptions{}.chunk_tokens;
+  constexpr int64_t kMost = 4096;
+  const int64_t chunks = (tokens + kMost - 1) / kMost;
+  return std::max<int64_t>(1, (tokens + chunks - 1) / std::max<int64_t>(1, chunks));
+}
+
 TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
   const auto encoded = model.encode(inputs.source, inputs.source_lengths);
   const auto decoded = model.decode(inputs.decoder_input, encoded, inputs.source_lengths);
@@ -56,7 +64,8 @@ TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
                     {.output_scale = model.output_scale(),
                      .label_smoothing = options.label_smoothing,
                      .z_loss = options.z_loss,
-                     .weights = weights});
+                     .weights = weights,
+                     .chunk_tokens = chunk_tokens(inputs.labels.numel(), decoded.device())});
 }
 
 torch::Tensor wide(const torch::Tensor& x) { return x.to(at::toOpMathType(x.scalar_type())); }
