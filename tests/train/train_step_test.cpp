@@ -76,7 +76,8 @@ TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   batches[5] = random_batch(3, 9, 4);  // not the shape that was recorded
   for (const char* name : {"paper-light-tiny", "paper-transformer-tiny"}) {
     for (const auto kind : {OptimizerKind::AdamW, OptimizerKind::AdamWRms}) {
-      const OptimizerOptions options{.kind = kind, .weight_decay = 0.1};
+      // A large eps: the sign of a gradient that is all but zero decides nothing.
+      const OptimizerOptions options{.kind = kind, .eps = 1e-3, .weight_decay = 0.1};
       for (const double clip : {0.1, 1e9}) {
         Learner here(name, torch::kCPU, torch::kFloat32, options, {.clip_norm = clip});
         Learner there(name, torch::kCUDA, torch::kFloat32, options, {.clip_norm = clip});
@@ -90,20 +91,24 @@ TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
           EXPECT_FALSE(found[i].skipped);
         }
         EXPECT_EQ(there.optimizer->steps(), 7);
-        expect_same_weights(there, here, 2e-3);
+        expect_same_weights(there, here, 1e-3);
       }
     }
   }
 }
 
-TEST_F(GpuTrainStep, ARecordedStepGivesTheBitsOfALaunchedOne) {
+// Not bit for bit: libtorch's attention adds up gradients in no fixed order.
+TEST_F(GpuTrainStep, ARecordedStepLearnsAsALaunchedOneDoes) {
   const auto batches = batches_of_one_shape(6);
+  const OptimizerOptions options{.eps = 1e-3};
   for (const char* name : {"paper-light-tiny", "paper-dynamic-tiny", "paper-transformer-tiny"}) {
-    Learner played(name, torch::kCUDA, torch::kBFloat16, {}, {});
-    Learner launched(name, torch::kCUDA, torch::kBFloat16, {}, {.graph = false});
+    Learner played(name, torch::kCUDA, torch::kFloat32, options, {});
+    Learner launched(name, torch::kCUDA, torch::kFloat32, options, {.graph = false});
     const auto found = played.learn(batches), expected = launched.learn(batches);
-    for (size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(found[i].loss, expected[i].loss) << name;
-    expect_same_weights(played, launched, 0);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      EXPECT_NEAR(found[i].loss, expected[i].loss, 1e-5) << name << i;
+    }
+    expect_same_weights(played, launched, 1e-5);
   }
 }
 
