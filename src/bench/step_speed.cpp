@@ -68,7 +68,7 @@ void time_parts(StepSpeed& speed, const ModelConfig& config, const StepSpeedOpti
       config, {.batch = speed.rows,
                .work = options.work,
                .element_bytes = static_cast<int64_t>(c10::elementSize(options.training.type)),
-               .loss_chunk_tokens = TokenLossOptions{}.chunk_tokens});
+               .loss_chunk_tokens = loss_chunk_tokens(speed.rows * options.work.target, device)});
   const TimingOptions timing{.rounds = options.timing.rounds, .round_ms = 20};
   for (const Product& product : work.products) {
     speed.products.push_back(time_product(product, options, timing));

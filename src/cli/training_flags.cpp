@@ -96,6 +96,8 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
             "Examples of a process computed at a time; 0: all");
   command.add_flag("--recompute", options.step.recompute,
                    "Compute activations again in the backward pass: slower, much less memory");
+  command.add_flag("!--no-graph", options.step.graph,
+                   "Launch every step anew on a GPU, even where batches have one shape");
   add_enum(command, "--precision", flags.precision,
            "What the model computes in; with bf16 weights are kept in fp32");
   add_device(command, flags.device);

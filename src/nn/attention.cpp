@@ -108,7 +108,8 @@ RelativeBias::RelativeBias(const ops::BucketOptions& buckets, int64_t heads) : b
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
   const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
-  return at::embedding(weight_, buckets).permute({2, 0, 1}).unsqueeze(0);
+  // Keys side by side: the fused attention kernels take no other bias.
+  return ops::gather_buckets(weight_, buckets).permute({2, 0, 1}).contiguous().unsqueeze(0);
 }
 
 }  // namespace convseq::nn

@@ -1,7 +1,5 @@
 #include "nn/norm.h"
 
-#include "ops/norm.h"
-
 namespace convseq::nn {
 
 Norm::Norm(const NormOptions& options) : options_(options) {
@@ -15,6 +13,10 @@ torch::Tensor Norm::forward(const torch::Tensor& x) const {
   return options_.style == NormStyle::BranchLayerNorm
              ? ops::layer_norm(x, weight_, bias_, options_.eps)
              : ops::rms_norm(x, weight_, options_.eps);
+}
+
+torch::Tensor Norm::add_normed(const torch::Tensor& x, const torch::Tensor& branch) const {
+  return ops::add_layer_norm(x, branch, weight_, bias_, options_.eps);
 }
 
 void Norm::initialise() {

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "base/enum_names.h"
+#include "ops/norm.h"
 
 namespace convseq {
 
@@ -25,9 +26,20 @@ class Norm : public torch::nn::Module {
  public:
   explicit Norm(const NormOptions& options);
   torch::Tensor forward(const torch::Tensor& x) const;
+
+  // x + branch(norm(x)) or x + norm(branch(x)), after the style, with as few passes as there can
+  // be.
+  template <class Branch>
+  torch::Tensor around(const torch::Tensor& x, Branch branch) const {
+    if (options_.style == NormStyle::BranchLayerNorm) return add_normed(x, branch(x));
+    const auto [normed, input] = ops::rms_norm_and_input(x, weight_, options_.eps);
+    return input + branch(normed);
+  }
   void initialise();
 
  private:
+  torch::Tensor add_normed(const torch::Tensor& x, const torch::Tensor& branch) const;
+
   NormOptions options_;
   torch::Tensor weight_;
   torch::Tensor bias_;  // LayerNorm only
@@ -47,9 +59,10 @@ class Residual {
 
   template <class Branch>
   torch::Tensor operator()(const torch::Tensor& x, const Norm& norm, Branch branch) const {
+    if (options_.dropout == 0 || !norm.is_training()) return norm.around(x, branch);
     const bool before = options_.style == NormStyle::PreRmsNorm;
     const auto y = before ? branch(norm.forward(x)) : norm.forward(branch(x));
-    return x + at::dropout(y, options_.dropout, norm.is_training());
+    return x + at::dropout(y, options_.dropout, /*train=*/true);
   }
 
  private:

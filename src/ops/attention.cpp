@@ -66,4 +66,11 @@ torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOption
   return bucket + torch::where(distance < exact, distance, logarithmic.clamp_max(buckets - 1));
 }
 
+torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets) {
+  if (!table.is_cuda()) return at::embedding(table, buckets);
+  const auto rows = torch::arange(table.size(0), buckets.options());
+  const auto chosen = (buckets.unsqueeze(-1) == rows).to(table.scalar_type());
+  return chosen.matmul(table);  // one 1 in each row: exact
+}
+
 }  // namespace convseq::ops

@@ -29,4 +29,8 @@ struct BucketOptions {
 torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOptions& options,
                                torch::Device device);
 
+// Rows of a small table [buckets, heads]: [queries, keys, heads]. The gradient of a row is a sum
+// over many places, on a GPU made by a product instead of a sort.
+torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets);
+
 }  // namespace convseq::ops

@@ -2,9 +2,127 @@
 
 #include <torch/torch.h>
 
+#include "base/error.h"
+#include "kernels/norm.h"
+#include "ops/cuda_launch.h"
 #include "ops/reference.h"
 
 namespace convseq::ops {
+namespace {
+
+using kernels::NormShape;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool has_kernel(const torch::Tensor& x, const torch::Tensor& weight) {
+  return is_fp32_or_bf16_on_cuda(x) && weight.scalar_type() == x.scalar_type();
+}
+
+NormShape shape_of(const torch::Tensor& x, bool centred, double eps) {
+  return {.type = kernel_type(x),
+          .rows = x.size(-1) == 0 ? 0 : x.numel() / x.size(-1),
+          .channels = x.size(-1),
+          .centred = centred,
+          .eps = static_cast<float>(eps)};
+}
+
+struct Normed {
+  torch::Tensor y, mean, scale;
+};
+
+// Of the optional ones `bias` is LayerNorm's; all are contiguous.
+Normed forward_of(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                  const torch::Tensor& residual, double eps) {
+  const c10::DeviceGuard guard(x.device());
+  const NormShape shape = shape_of(x, bias.defined(), eps);
+  const auto statistic = [&] {
+    return torch::empty({shape.rows}, x.options().dtype(torch::kFloat32));
+  };
+  Normed result{torch::empty_like(x), shape.centred ? statistic() : torch::Tensor(), statistic()};
+  kernels::norm_forward_cuda(
+      shape,
+      {.x = x.const_data_ptr(),
+       .weight = weight.const_data_ptr(),
+       .bias = pointer_or_null(bias),
+       .residual = pointer_or_null(residual),
+       .y = result.y.mutable_data_ptr(),
+       .mean = shape.centred ? result.mean.mutable_data_ptr<float>() : nullptr,
+       .scale = result.scale.mutable_data_ptr<float>()},
+      current_cuda_stream());
+  return result;
+}
+
+struct NormSlopes {
+  torch::Tensor x, weight, bias;
+};
+
+// `mean` is LayerNorm's; `more` a gradient of x from elsewhere, or undefined.
+NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
+                       const torch::Tensor& mean, const torch::Tensor& scale,
+                       const torch::Tensor& dy, const torch::Tensor& more) {
+  require(!torch::GradMode::is_enabled(),
+          "norm: its gradient cannot be differentiated again; use float64 for that");
+  const c10::DeviceGuard guard(x.device());
+  const NormShape shape = shape_of(x, mean.defined(), /*eps=*/0);
+  NormSlopes slopes{torch::empty_like(x), torch::empty_like(weight),
+                    shape.centred ? torch::empty_like(weight) : torch::Tensor()};
+  auto workspace =
+      torch::empty({static_cast<int64_t>(kernels::norm_backward_workspace_cuda(shape))},
+                   x.options().dtype(torch::kUInt8));
+  kernels::norm_backward_cuda(shape,
+                              {.x = x.const_data_ptr(),
+                               .weight = weight.const_data_ptr(),
+                               .mean = pointer_or_null<float>(mean),
+                               .scale = scale.const_data_ptr<float>(),
+                               .dy = dy.const_data_ptr(),
+                               .more = pointer_or_null(more),
+                               .dx = slopes.x.mutable_data_ptr(),
+                               .dweight = slopes.weight.mutable_data_ptr(),
+                               .dbias = shape.centred ? slopes.bias.mutable_data_ptr() : nullptr,
+                               .workspace = workspace.mutable_data_ptr()},
+                              current_cuda_stream());
+  return slopes;
+}
+
+class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& residual,
+                               const torch::Tensor& x, const torch::Tensor& weight,
+                               const torch::Tensor& bias, double eps) {
+    const Normed normed = forward_of(x, weight, bias, residual, eps);
+    context->save_for_backward({x, weight, normed.mean, normed.scale});
+    return normed.y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const auto dy = gradients[0].contiguous();
+    const auto slopes = backward_of(saved[0], saved[1], saved[2], saved[3], dy, {});
+    return {dy, slopes.x, slopes.weight, slopes.bias, {}};
+  }
+};
+
+class RmsNorm : public torch::autograd::Function<RmsNorm> {
+ public:
+  static variable_list forward(AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& weight, double eps) {
+    context->set_materialize_grads(false);
+    const Normed normed = forward_of(x, weight, /*bias=*/{}, /*residual=*/{}, eps);
+    context->save_for_backward({x, weight, normed.scale});
+    return {normed.y, x};
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    if (!gradients[0].defined()) return {gradients[1], {}, {}};
+    const auto saved = context->get_saved_variables();
+    const auto more = gradients[1].defined() ? gradients[1].contiguous() : gradients[1];
+    const auto slopes =
+        backward_of(saved[0], saved[1], /*mean=*/{}, saved[2], gradients[0].contiguous(), more);
+    return {slopes.x, slopes.weight, {}};
+  }
+};
+
+}  // namespace
 
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
                          const torch::Tensor& bias, double eps) {
@@ -12,7 +130,21 @@ torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
 }
 
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
-  return reference::rms_norm(x, weight, eps);
+  return rms_norm_and_input(x, weight, eps).normed;
+}
+
+torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor& x,
+                             const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
+  if (!has_kernel(x, weight)) return residual + layer_norm(x, weight, bias, eps);
+  require(residual.sizes() == x.sizes() && residual.scalar_type() == x.scalar_type(),
+          "add_layer_norm: the residual differs in shape or type from what is normed");
+  return AddLayerNorm::apply(residual.contiguous(), x.contiguous(), weight, bias, eps);
+}
+
+NormAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
+  if (!has_kernel(x, weight)) return {reference::rms_norm(x, weight, eps), x};
+  const auto both = RmsNorm::apply(x.contiguous(), weight, eps);
+  return {both[0], both[1]};
 }
 
 }  // namespace convseq::ops

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/adamw.h"
 #include "train/norms.h"
 
 namespace convseq {
@@ -15,6 +16,41 @@ AdamW::AdamW(const OptimizerOptions& options, const TensorMap& parameters)
     parameter.averages["mean"] = torch::zeros_like(parameter.value);
     parameter.averages["square"] = torch::zeros_like(parameter.value);
   }
+}
+
+bool AdamW::steps_on_device() const {
+  return std::all_of(parameters().begin(), parameters().end(),
+                     [](const Parameter& parameter) { return ops::has_adamw(parameter.value); });
+}
+
+torch::Tensor AdamW::device_numbers(double learning_rate) const {
+  const auto t = static_cast<double>(steps() + 1);
+  return torch::tensor(
+      {learning_rate, 1 - std::pow(options_.beta1, t), 1 - std::pow(options_.beta2, t)},
+      torch::kFloat64);
+}
+
+torch::Tensor AdamW::step_on_device(const GradientMap& gradients, const DeviceStep& step) {
+  const torch::NoGradGuard no_grad;
+  std::vector<ops::AdamWTensors> tensors;
+  for (const auto& [name, value, averages] : parameters()) {
+    const auto found = gradients.find(name);
+    if (found == gradients.end()) continue;
+    tensors.push_back({.value = value,
+                       .gradient = found->second.gradient,
+                       .mean = averages.at("mean"),
+                       .square = averages.at("square"),
+                       .copy = found->second.copy,
+                       .decays = decays(value)});
+  }
+  return ops::adamw(tensors,
+                    {.beta1 = options_.beta1,
+                     .beta2 = options_.beta2,
+                     .eps = options_.eps,
+                     .weight_decay = options_.weight_decay,
+                     .max_norm = step.max_norm,
+                     .by_size = options_.kind == OptimizerKind::AdamWRms},
+                    step.numbers, step.loss);
 }
 
 // A factor for each parameter. A _foreach op takes such factors from the host, so the RMS of all

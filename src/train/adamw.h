@@ -12,6 +12,10 @@ class AdamW : public Optimizer {
  public:
   AdamW(const OptimizerOptions& options, const TensorMap& parameters);
 
+  bool steps_on_device() const override;  // on a GPU, in fp32
+  torch::Tensor device_numbers(double learning_rate) const override;
+  torch::Tensor step_on_device(const GradientMap& gradients, const DeviceStep& step) override;
+
  protected:
   void update(const Parameters& moving, double learning_rate) override;
 

@@ -197,6 +197,7 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
   }
+  options.step.graph = false;  // its batches are as wide as their longest example
   options.step.pooled = options.form == AnswerForm::Pooled;
   return options;
 }

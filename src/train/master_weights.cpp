@@ -35,6 +35,18 @@ void MasterWeights::collect_gradients() {
   }
 }
 
+GradientMap MasterWeights::gradients() const {
+  GradientMap gradients;
+  size_t i = 0;
+  for (const auto& [name, master] : masters_) {
+    const torch::Tensor parameter = apart() ? model_parameters_[i++] : master;
+    if (!parameter.grad().defined() || !master.requires_grad()) continue;
+    gradients[name] = {.gradient = parameter.grad(),
+                       .copy = apart() ? parameter.detach() : torch::Tensor()};
+  }
+  return gradients;
+}
+
 void MasterWeights::clear_gradients() {
   for (auto& [name, master] : masters_) master.mutable_grad().reset();
   for (torch::Tensor& parameter : model_parameters_) parameter.mutable_grad().reset();

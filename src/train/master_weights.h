@@ -2,6 +2,7 @@
 
 #include "model/seq2seq.h"
 #include "model/tensor_file.h"
+#include "train/optimizer.h"
 
 namespace convseq {
 
@@ -12,8 +13,9 @@ class MasterWeights {
   MasterWeights(Seq2Seq& model, torch::Dtype compute);  // turns the model to `compute`
 
   const TensorMap& values() const { return masters_; }
-  TensorMap learning() const;  // those that need gradients: what an optimizer moves
-  void collect_gradients();    // the model's gradients become the masters'
+  TensorMap learning() const;     // those that need gradients: what an optimizer moves
+  void collect_gradients();       // the model's gradients become the masters'
+  GradientMap gradients() const;  // the model's, as they are, by their masters' names
   void clear_gradients();
   void publish();  // the masters' values become the model's
 

@@ -11,6 +11,21 @@ torch::Tensor ids(const std::vector<int64_t>& values, int64_t rows, int64_t widt
 
 }  // namespace
 
+bool ModelBatch::has_shape_of(const ModelBatch& other) const {
+  return source.sizes() == other.source.sizes() && labels.sizes() == other.labels.sizes() &&
+         source_lengths.all_full() == other.source_lengths.all_full() &&
+         weights.defined() == other.weights.defined();
+}
+
+void ModelBatch::copy_from(const ModelBatch& other) {
+  source.copy_(other.source);
+  decoder_input.copy_(other.decoder_input);
+  labels.copy_(other.labels);
+  counts.copy_(other.counts);
+  if (!source_lengths.all_full()) source_lengths.values.copy_(other.source_lengths.values);
+  if (weights.defined()) weights.copy_(other.weights);
+}
+
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {
   const auto target = ids(batch.target, batch.rows, batch.target_width);
   const nn::Lengths target_lengths{torch::tensor(batch.target_lengths)};
@@ -25,6 +40,10 @@ ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::
   if (!batch.weights.empty()) {
     result.weights = torch::tensor(batch.weights, torch::kFloat32).to(device);
   }
+  result.counts = torch::tensor({batch.target_weight(), static_cast<double>(batch.source_tokens()),
+                                 static_cast<double>(batch.target_tokens())},
+                                torch::kFloat64)
+                      .to(device);
   return result;
 }
 

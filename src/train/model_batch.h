@@ -15,6 +15,10 @@ struct ModelBatch {
   torch::Tensor decoder_input;  // [B,T]: the start token, then the target without its last
   torch::Tensor labels;         // [B,T]: the target, kIgnoredLabel where it is padding
   torch::Tensor weights;        // [B] fp32; undefined: all 1
+  torch::Tensor counts;         // [3] float64: the targets' weight, source tokens, target tokens
+
+  bool has_shape_of(const ModelBatch& other) const;
+  void copy_from(const ModelBatch& other);  // of the same shape
 };
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device);

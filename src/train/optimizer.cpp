@@ -58,6 +58,14 @@ void Optimizer::step(double learning_rate) {
   if (!moving.empty()) update(moving, learning_rate);
 }
 
+torch::Tensor Optimizer::device_numbers(double) const {
+  throw Error("optimizer: this one does not step on the device");
+}
+
+torch::Tensor Optimizer::step_on_device(const GradientMap&, const DeviceStep&) {
+  throw Error("optimizer: this one does not step on the device");
+}
+
 TensorMap Optimizer::state() const {
   TensorMap state{{kSteps, torch::tensor(steps_, torch::kInt64)}};
   for (const auto& parameter : parameters_) {

@@ -25,6 +25,13 @@ struct OptimizerOptions {
   double weight_decay = 0;  // decoupled; never of norm scales and biases
 };
 
+// Where a parameter's gradient is, and what else its new value is copied to; undefined: nothing.
+struct GradientAndCopy {
+  torch::Tensor gradient;
+  torch::Tensor copy;
+};
+using GradientMap = std::map<std::string, GradientAndCopy>;
+
 // Moves fp32 or float64 parameters along their .grad. With bf16 models these are the fp32 masters.
 class Optimizer {
  public:
@@ -35,6 +42,21 @@ class Optimizer {
   // A parameter without a gradient keeps its value and its averages.
   void step(double learning_rate);
   int64_t steps() const { return steps_; }
+
+  // The same with clipping before it, all decided on the device: nothing moves where `loss` or the
+  // norm of the gradients is not finite, and nobody waits. The caller says count_step() once it
+  // knows that the step was taken.
+  struct DeviceStep {
+    torch::Tensor numbers;  // device_numbers(), on the device
+    torch::Tensor loss;     // float64 scalar
+    double max_norm = 1;
+  };
+  virtual bool steps_on_device() const { return false; }
+  virtual torch::Tensor device_numbers(
+      double learning_rate) const;  // of the next step; on the host
+  virtual torch::Tensor step_on_device(const GradientMap& gradients,
+                                       const DeviceStep& step);  // the norm, on the device
+  void count_step() { ++steps_; }
 
   // "steps", and "<parameter>.<average>" for each running average: the live tensors, not copies.
   TensorMap state() const;
@@ -52,6 +74,7 @@ class Optimizer {
 
   explicit Optimizer(const TensorMap& parameters);
   std::vector<Parameter>& parameters() { return parameters_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
 
   // All of `moving` have gradients; steps() counts this update already.
   virtual void update(const Parameters& moving, double learning_rate) = 0;

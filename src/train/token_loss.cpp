@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "base/error.h"
+#include "ops/cross_entropy.h"
 
 namespace convseq {
 namespace {
@@ -19,6 +20,14 @@ torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
   return is_narrow(a) ? at::mm(a, b, torch::kFloat32) : at::mm(a, b);
 }
 
+void put_product(torch::Tensor to, const torch::Tensor& a, const torch::Tensor& b) {
+  if (is_narrow(a)) {
+    at::mm_out(to, a, b, torch::kFloat32);
+  } else {
+    at::mm_out(to, a, b);
+  }
+}
+
 void add_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
   if (is_narrow(a)) {
     at::addmm_out(sum, sum, a, b, torch::kFloat32);
@@ -31,6 +40,26 @@ struct ChunkLoss {
   TokenLoss sums;
   torch::Tensor slope;  // d loss / d logits [c,V], where asked for
 };
+
+// In one pass over the logits, before their scale, where there is a kernel for it.
+ChunkLoss fused_loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
+                        const torch::Tensor& weights, const TokenLossOptions& options,
+                        std::optional<torch::Dtype> slope) {
+  const auto found = ops::cross_entropy(logits, labels,
+                                        {.scale = options.output_scale,
+                                         .smoothing = options.label_smoothing,
+                                         .z_loss = options.z_loss,
+                                         .ignored = kIgnoredLabel,
+                                         .weights = weights,
+                                         .slope = slope});
+  const auto sums = found.rows.sum(0, /*keepdim=*/false, torch::kFloat64).unbind();
+  return {{.loss_sum = sums[0],
+           .nll_sum = sums[1],
+           .z_loss_sum = sums[2],
+           .correct = sums[3].to(torch::kInt64),
+           .tokens = (labels != kIgnoredLabel).sum()},
+          found.slope};
+}
 
 // With log p = log_softmax(x), t the target, ε the smoothing, ζ the z-loss:
 //   loss = −(1 − ε) log p_t − ε mean(log p) + ζ log²Z
@@ -108,15 +137,20 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
     for (int64_t begin = 0; begin < hidden.size(0); begin += options.chunk_tokens) {
       const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));
       const auto h = all_h.slice(0, begin, end);
-      const auto logits = product(h, w.t()).mul_(options.output_scale);
+      const auto logits = product(h, w.t());
       const auto weights =
           options.weights.defined() ? options.weights.slice(0, begin, end) : torch::Tensor();
-      const auto chunk = loss_of(logits, labels.slice(0, begin, end), weights, options,
-                                 learns.hidden || learns.matrix);
+      const auto targets = labels.slice(0, begin, end);
+      const bool wants_slope = learns.hidden || learns.matrix;
+      const auto chunk =
+          ops::has_cross_entropy(logits)
+              ? fused_loss_of(logits, targets, weights, options,
+                              wants_slope ? std::optional(inside) : std::nullopt)
+              : loss_of(logits.mul_(options.output_scale), targets, weights, options, wants_slope);
       add(total, chunk.sums);
       if (!chunk.slope.defined()) continue;
       const auto slope = chunk.slope.to(inside);
-      if (learns.hidden) hidden_slope.slice(0, begin, end).copy_(product(slope, w));
+      if (learns.hidden) put_product(hidden_slope.slice(0, begin, end), slope, w);
       if (learns.matrix) add_product(matrix_slope, slope.t(), h);
     }
     context->save_for_backward({hidden_slope, matrix_slope});
@@ -160,6 +194,13 @@ void check(const torch::Tensor& hidden, const torch::Tensor& matrix, const torch
 }
 
 }  // namespace
+
+int64_t loss_chunk_tokens(int64_t tokens, torch::Device device) {
+  if (device.is_cpu()) return TokenLossOptions{}.chunk_tokens;
+  constexpr int64_t kMost = 4096;
+  const int64_t chunks = (tokens + kMost - 1) / kMost;
+  return std::max<int64_t>(1, (tokens + chunks - 1) / std::max<int64_t>(1, chunks));
+}
 
 TokenLoss token_loss(const torch::Tensor& hidden, const torch::Tensor& output_matrix,
                      const torch::Tensor& labels, const TokenLossOptions& options) {

@@ -6,45 +6,40 @@
 #include <cmath>
 
 #include "train/clip.h"
-#include "train/model_batch.h"
 
 namespace convseq {
 namespace {
 
-// Adds up what micro-batches and processes give. The sums stay on the device until means(): one
-// wait a step, not three a micro-batch.
-class Sums {
- public:
-  explicit Sums(torch::Device device)
-      : sums_(torch::zeros({kCount}, torch::TensorOptions(device).dtype(torch::kFloat64))) {}
+// What micro-batches and processes add up to, and the norm of their gradients, in one tensor that
+// stays on the device: one wait a step, not three a micro-batch.
+enum Sum { kLoss, kNll, kCorrect, kWeight, kSourceTokens, kTargetTokens, kNorm, kSums };
 
-  void add(const Batch& batch, const TokenLoss& loss) {
-    const auto tokens =
-        torch::tensor({batch.target_weight(), static_cast<double>(batch.source_tokens()),
-                       static_cast<double>(batch.target_tokens())},
-                      torch::kFloat64);
-    sums_ += torch::cat({torch::stack({loss.loss_sum.detach().to(torch::kFloat64),
-                                       loss.nll_sum.detach().to(torch::kFloat64),
-                                       loss.correct.to(torch::kFloat64)}),
-                         tokens.to(sums_.device(), /*non_blocking=*/true)});
-  }
+torch::Tensor no_sums(torch::Device device) {
+  return torch::zeros({kSums}, torch::TensorOptions(device).dtype(torch::kFloat64));
+}
 
-  StepResult means(Communicator& communicator) {
-    if (communicator.size() > 1) communicator.all_reduce_sum({sums_});
-    const auto all = sums_.cpu();
-    const auto sum = [&](Sum which) { return all[which].item<double>(); };
-    const double tokens = std::max(sum(kTargetTokens), 1.0);
-    return {.loss = sum(kLoss) / std::max(sum(kWeight), 1e-9),
-            .nll = sum(kNll) / tokens,
-            .accuracy = sum(kCorrect) / tokens,
-            .source_tokens = static_cast<int64_t>(sum(kSourceTokens)),
-            .target_tokens = static_cast<int64_t>(sum(kTargetTokens))};
-  }
+void add(const torch::Tensor& sums, const ModelBatch& batch, const TokenLoss& loss) {
+  sums.slice(0, 0, kNorm) += torch::cat(
+      {torch::stack({loss.loss_sum.detach().to(torch::kFloat64),
+                     loss.nll_sum.detach().to(torch::kFloat64), loss.correct.to(torch::kFloat64)}),
+       batch.counts});
+}
 
- private:
-  enum Sum { kLoss, kNll, kCorrect, kWeight, kSourceTokens, kTargetTokens, kCount };
-  torch::Tensor sums_;
-};
+StepResult means(const torch::Tensor& sums) {  // waits for the device
+  const auto all = sums.cpu();
+  const auto sum = [&](Sum which) { return all[which].item<double>(); };
+  const double tokens = std::max(sum(kTargetTokens), 1.0);
+  return {.loss = sum(kLoss) / std::max(sum(kWeight), 1e-9),
+          .nll = sum(kNll) / tokens,
+          .accuracy = sum(kCorrect) / tokens,
+          .gradient_norm = sum(kNorm),
+          .source_tokens = static_cast<int64_t>(sum(kSourceTokens)),
+          .target_tokens = static_cast<int64_t>(sum(kTargetTokens))};
+}
+
+bool is_finite(const StepResult& result) {
+  return std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
+}
 
 TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
   const auto encoded = model.encode(inputs.source, inputs.source_lengths);
@@ -56,7 +51,8 @@ TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
                     {.output_scale = model.output_scale(),
                      .label_smoothing = options.label_smoothing,
                      .z_loss = options.z_loss,
-                     .weights = weights});
+                     .weights = weights,
+                     .chunk_tokens = loss_chunk_tokens(inputs.labels.numel(), decoded.device())});
 }
 
 torch::Tensor wide(const torch::Tensor& x) { return x.to(at::toOpMathType(x.scalar_type())); }
@@ -77,10 +73,19 @@ TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
           .tokens = torch::tensor(labels.numel())};
 }
 
-TokenLoss loss_of(Seq2Seq& model, const Batch& batch, const TrainStepOptions& options) {
-  const ModelBatch inputs = to_model_batch(batch, model.config(), model.output_matrix().device());
+TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
   return options.pooled ? class_loss_of(model, inputs, options)
                         : token_loss_of(model, inputs, options);
+}
+
+// A process may have no rows of a small batch; it takes part in the sums all the same.
+std::vector<ModelBatch> filled(const std::vector<Batch>& batches, const Seq2Seq& model) {
+  std::vector<ModelBatch> result;
+  for (const Batch& batch : batches) {
+    if (batch.rows == 0) continue;
+    result.push_back(to_model_batch(batch, model.config(), model.output_matrix().device()));
+  }
+  return result;
 }
 
 std::vector<torch::Tensor> tensors_of(const TensorMap& map) {
@@ -111,31 +116,46 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
       // Recomputation adds gradients outside the order in which buckets are sent.
       buckets_(communicator, model.parameters(), {.overlap = !options.recompute}) {
   model_.recompute_blocks(options.recompute);
+  const auto device = model_.output_matrix().device();
+  if (can_be_recorded(device)) graph_.emplace(device);
+}
+
+// Random numbers, other processes and a backward pass within the backward pass need the host.
+bool TrainStep::can_be_recorded(torch::Device device) const {
+  const ModelConfig& config = model_.config();
+  return options_.graph && device.is_cuda() && optimizer_.steps_on_device() &&
+         communicator_.size() == 1 && !options_.recompute && config.dropout == 0 &&
+         config.tap_dropout == 0;
 }
 
 StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
+  const auto total = total_weight(micro_batches, communicator_, model_.output_matrix().device());
+  const Inputs inputs{.batches = filled(micro_batches, model_), .total_weight = total};
+  return optimizer_.steps_on_device() ? step_on_device(inputs, learning_rate)
+                                      : step(inputs, learning_rate);
+}
+
+torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
   weights_.clear_gradients();
-  const auto device = model_.output_matrix().device();
-  const auto total = total_weight(micro_batches, communicator_, device);
-  Sums sums(device);
-  // A process may have no rows of a small batch; it takes part in the sums all the same.
-  std::vector<const Batch*> filled;
-  for (const Batch& batch : micro_batches) {
-    if (batch.rows > 0) filled.push_back(&batch);
-  }
-  if (filled.empty()) buckets_.start();
-  for (const Batch* batch : filled) {
-    const TokenLoss loss = loss_of(model_, *batch, options_);
-    if (batch == filled.back()) buckets_.start();
-    (loss.loss_sum / total).backward();
-    sums.add(*batch, loss);
+  const auto sums = no_sums(inputs.total_weight.device());
+  if (inputs.batches.empty()) buckets_.start();
+  for (const ModelBatch& batch : inputs.batches) {
+    const TokenLoss loss = loss_of(model_, batch, options_);
+    if (&batch == &inputs.batches.back()) buckets_.start();
+    (loss.loss_sum / inputs.total_weight).backward();
+    add(sums, batch, loss);
   }
   buckets_.finish(1);
+  if (communicator_.size() > 1) communicator_.all_reduce_sum({sums});
+  return sums;
+}
+
+StepResult TrainStep::step(const Inputs& inputs, double learning_rate) {
+  StepResult result = means(find_gradients(inputs));
   weights_.collect_gradients();
-  StepResult result = sums.means(communicator_);
   result.gradient_norm = clip_by_global_norm(tensors_of(weights_.learning()), options_.clip_norm);
-  result.skipped = !std::isfinite(result.loss) || !std::isfinite(result.gradient_norm);
+  result.skipped = !is_finite(result);
   if (!result.skipped) {
     optimizer_.step(learning_rate);
     weights_.publish();
@@ -143,15 +163,68 @@ StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learni
   return result;
 }
 
+torch::Tensor TrainStep::find_gradients_and_move(const Inputs& inputs) {
+  const auto sums = find_gradients(inputs);
+  const auto norm = optimizer_.step_on_device(
+      weights_.gradients(),
+      {.numbers = inputs.numbers, .loss = sums[kLoss], .max_norm = options_.clip_norm});
+  sums.select(0, kNorm).copy_(norm);
+  return sums;
+}
+
+StepResult TrainStep::step_on_device(Inputs inputs, double learning_rate) {
+  inputs.numbers = optimizer_.device_numbers(learning_rate).to(inputs.total_weight.device());
+  StepResult result;
+  if (graph_) {
+    graph_->run([&] { result = means(recorded(inputs)); });
+  } else {
+    result = means(find_gradients_and_move(inputs));
+  }
+  result.skipped = !is_finite(result);
+  if (!result.skipped) optimizer_.count_step();
+  return result;
+}
+
+torch::Tensor TrainStep::recorded(const Inputs& inputs) {
+  if (graph_->is_recorded() && inputs.has_shape_of(recorded_)) {
+    recorded_.copy_from(inputs);
+    same_shapes_ = 0;
+  } else {
+    // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
+    // there already is given up only for a shape that stays.
+    const int steps_before = graph_->is_recorded() ? 6 : 2;
+    same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
+    last_ = inputs;
+    if (!records_ || same_shapes_ < steps_before) return find_gradients_and_move(inputs);
+    recorded_ = inputs;
+    records_ = graph_->record([&] { recorded_sums_ = find_gradients_and_move(recorded_); });
+    if (!records_) return find_gradients_and_move(inputs);
+  }
+  graph_->play();
+  return recorded_sums_;
+}
+
+bool TrainStep::Inputs::has_shape_of(const Inputs& other) const {
+  return batches.size() == 1 && other.batches.size() == 1 &&
+         batches.front().has_shape_of(other.batches.front());
+}
+
+void TrainStep::Inputs::copy_from(const Inputs& other) {
+  batches.front().copy_from(other.batches.front());
+  total_weight.copy_(other.total_weight);
+  numbers.copy_(other.numbers);
+}
+
 StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
                          Communicator& communicator) {
   const torch::NoGradGuard no_grad;
   model.eval();
-  Sums sums(model.output_matrix().device());
-  for (const Batch& batch : batches) {
-    if (batch.rows > 0) sums.add(batch, loss_of(model, batch, {}));
+  const auto sums = no_sums(model.output_matrix().device());
+  for (const ModelBatch& batch : filled(batches, model)) {
+    add(sums, batch, loss_of(model, batch, {}));
   }
-  return sums.means(communicator);
+  if (communicator.size() > 1) communicator.all_reduce_sum({sums});
+  return means(sums);
 }
 
 }  // namespace convseq

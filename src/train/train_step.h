@@ -1,12 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/batch.h"
 #include "train/gradient_buckets.h"
 #include "train/master_weights.h"
+#include "train/model_batch.h"
 #include "train/optimizer.h"
+#include "train/step_graph.h"
 #include "train/token_loss.h"
 
 namespace convseq {
@@ -17,6 +20,9 @@ struct TrainStepOptions {
   double z_loss = 0;
   bool pooled = false;     // the head on the mean of the encoder's output; a target is its class
   bool recompute = false;  // activations in the backward pass, instead of remembering them
+  // On a GPU, a step whose batch has the shape of those before it is recorded once and played
+  // again. It keeps the step's memory for itself: for batches that all have one shape.
+  bool graph = true;
 };
 
 struct StepResult {
@@ -39,12 +45,35 @@ class TrainStep {
   StepResult run(const std::vector<Batch>& micro_batches, double learning_rate);
 
  private:
+  // All that differs from step to step, on the device.
+  struct Inputs {
+    std::vector<ModelBatch> batches;
+    torch::Tensor total_weight;  // of all real targets of all processes, float64
+    torch::Tensor numbers = {};  // the optimizer's
+
+    bool has_shape_of(const Inputs& other) const;  // one micro-batch each
+    void copy_from(const Inputs& other);
+  };
+
+  torch::Tensor find_gradients(const Inputs& inputs);           // returns the sums
+  torch::Tensor find_gradients_and_move(const Inputs& inputs);  // the same, on the device alone
+  torch::Tensor recorded(const Inputs& inputs);                 // the same, played if it can be
+  StepResult step(const Inputs& inputs, double learning_rate);
+  StepResult step_on_device(Inputs inputs, double learning_rate);
+  bool can_be_recorded(torch::Device device) const;
+
   Seq2Seq& model_;
   MasterWeights& weights_;
   Optimizer& optimizer_;
   Communicator& communicator_;
   TrainStepOptions options_;
   GradientBuckets buckets_;
+  std::optional<StepGraph> graph_;
+  bool records_ = true;          // false: it was tried in vain
+  int same_shapes_ = 0;          // launched steps in a row with the shape of the one before
+  Inputs last_;                  // of the last launched step
+  Inputs recorded_;              // what a recorded step reads
+  torch::Tensor recorded_sums_;  // and what it leaves
 };
 
 // The same sums without gradients and in evaluation mode: for validation.

@@ -36,4 +36,100 @@ TEST(Norm, GradientsEqualFiniteDifferences) {
   check_gradients([&] { return rms_norm(x, weight, 1e-6); }, {x, weight});
 }
 
+TEST(Norm, WithAResidualItIsTheSum) {
+  const auto residual = random_tensor({2, 3, 5}, torch::kFloat64).requires_grad_();
+  const auto x = random_tensor({2, 3, 5}, torch::kFloat64).requires_grad_();
+  const auto weight = random_tensor({5}, torch::kFloat64).requires_grad_();
+  const auto bias = random_tensor({5}, torch::kFloat64).requires_grad_();
+  expect_close(add_layer_norm(residual, x, weight, bias, 1e-6),
+               residual + reference::layer_norm(x, weight, bias, 1e-6), 1e-12);
+  check_gradients([&] { return add_layer_norm(residual, x, weight, bias, 1e-6); },
+                  {residual, x, weight, bias});
+  const auto sum_of_both = [&] {
+    const auto [normed, input] = rms_norm_and_input(x, weight, 1e-6);
+    return normed + 2 * input;
+  };
+  expect_close(sum_of_both(), reference::rms_norm(x, weight, 1e-6) + 2 * x, 1e-12);
+  check_gradients(sum_of_both, {x, weight});
+}
+
+// On the GPU: any number of channels, few rows and many, against float64, twice the same bits.
+class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t, int64_t>> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    torch::manual_seed(3);
+    const auto [dtype, rows, channels] = GetParam();
+    // None close to zero: a short row of such values has an ill-conditioned gradient.
+    const auto x = random_tensor({rows, channels}) * 3 + 1;
+    x_ = (x + x.sign()).to(dtype);
+    residual_ = random_tensor({rows, channels}, dtype);
+    weight_ = random_tensor({channels}, dtype);
+    bias_ = random_tensor({channels}, dtype);
+    slope_ = random_tensor({rows, 2 * channels}, dtype);
+  }
+
+  using Op = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
+
+  // The answer and the gradients of sum(answer · slope).
+  std::vector<torch::Tensor> run(const Op& op, torch::Device device, torch::Dtype dtype) const {
+    std::vector<torch::Tensor> inputs;
+    for (const auto& each : {residual_, x_, weight_, bias_}) {
+      inputs.push_back(each.detach().to(device, dtype).requires_grad_());
+    }
+    const auto y = op(inputs);
+    const auto slope = slope_.narrow(1, 0, y.size(1)).contiguous();
+    auto results = torch::autograd::grad({y}, inputs, {slope.to(device, dtype)},
+                                         /*retain_graph=*/false, /*create_graph=*/false,
+                                         /*allow_unused=*/true);
+    results.push_back(y.detach());
+    return results;
+  }
+
+  void expect_equal_to_float64(const Op& fast, const Op& slow) const {
+    const auto [dtype, rows, channels] = GetParam();
+    const auto there = run(fast, torch::kCUDA, dtype), again = run(fast, torch::kCUDA, dtype);
+    const auto here = run(slow, torch::kCPU, torch::kFloat64);
+    for (size_t i = 0; i < here.size(); ++i) {
+      ASSERT_EQ(there[i].defined(), here[i].defined());
+      if (!here[i].defined()) continue;
+      EXPECT_TRUE(torch::equal(there[i], again[i])) << i;
+      // Of a weight's gradient, which is a sum over rows, the error grows with their number.
+      const double growth = i == 2 || i == 3 ? std::sqrt(static_cast<double>(rows)) : 1;
+      expect_close(there[i], here[i], (dtype == torch::kBFloat16 ? 2e-2 : 1e-5 * growth),
+                   std::to_string(i));
+    }
+  }
+
+  torch::Tensor x_, residual_, weight_, bias_, slope_;
+};
+
+TEST_P(GpuNorm, ResidualPlusLayerNormEqualsTheReference) {
+  expect_equal_to_float64(
+      [](const auto& in) { return add_layer_norm(in[0], in[1], in[2], in[3], 1e-6); },
+      [](const auto& in) { return in[0] + reference::layer_norm(in[1], in[2], in[3], 1e-6); });
+}
+
+TEST_P(GpuNorm, RmsNormBesideItsInputEqualsTheReference) {
+  expect_equal_to_float64(
+      [](const auto& in) {
+        const auto [normed, input] = rms_norm_and_input(in[1], in[2], 1e-6);
+        return torch::cat({normed, input}, 1);
+      },
+      [](const auto& in) {
+        return torch::cat({reference::rms_norm(in[1], in[2], 1e-6), in[1]}, 1);
+      });
+}
+
+TEST_P(GpuNorm, RmsNormAloneEqualsTheReference) {
+  expect_equal_to_float64([](const auto& in) { return rms_norm(in[1], in[2], 1e-6); },
+                          [](const auto& in) { return reference::rms_norm(in[1], in[2], 1e-6); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuNorm,
+                         ::testing::Combine(::testing::Values(torch::kFloat32, torch::kBFloat16),
+                                            ::testing::Values(1, 3, 5000),
+                                            ::testing::Values(1, 2, 7, 8, 24, 250, 256, 512, 768,
+                                                              1000, 1024, 1032, 3001)));
+
 }  // namespace convseq::ops

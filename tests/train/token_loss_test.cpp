@@ -234,5 +234,37 @@ TEST(GpuTokenLoss, EqualsTheCpu) {
   }
 }
 
+// Vocabularies that divide into packs and that do not, weighted, twice the same bits.
+TEST(GpuTokenLoss, CountsWeighsAndSkipsAsTheCpuDoes) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  for (const int64_t vocabulary : {3, 1000, 1001, 32128}) {
+    const auto hidden = random_tensor({70, 32}), matrix = random_tensor({vocabulary, 32});
+    const auto weights = torch::rand({70}) * 3;
+    auto labels = torch::randint(vocabulary, {70}, torch::kInt64);
+    labels.slice(0, 0, 70, 4).fill_(kIgnoredLabel);
+    labels.slice(0, 1, 70, 4).copy_(hidden.matmul(matrix.t()).argmax(1).slice(0, 1, 70, 4));
+    const auto run = [&](torch::Device device) {
+      const auto h = hidden.to(device).requires_grad_(), m = matrix.to(device).requires_grad_();
+      const auto loss = token_loss(h, m, labels.to(device),
+                                   {.output_scale = 0.5,
+                                    .label_smoothing = 0.2,
+                                    .z_loss = 1e-2,
+                                    .weights = weights.to(device),
+                                    .chunk_tokens = 33});
+      auto results = torch::autograd::grad({loss.loss_sum}, {h, m});
+      for (const auto& sum :
+           {loss.loss_sum, loss.nll_sum, loss.z_loss_sum, loss.correct, loss.tokens}) {
+        results.push_back(sum.detach());
+      }
+      return results;
+    };
+    const auto here = run(torch::kCPU), there = run(torch::kCUDA), again = run(torch::kCUDA);
+    for (size_t i = 0; i < here.size(); ++i) {
+      expect_close(there[i], here[i], 2e-5, std::to_string(i));
+      EXPECT_TRUE(torch::equal(there[i], again[i])) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace convseq

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "kernels/conv.h"
+
+// Norms over the last dimension, with what stands beside them in a residual stream: one pass over
+// the rows each way. Meaning as in ops/reference.h; statistics and sums in fp32, in a fixed order.
+// They throw where the build has no nvcc.
+namespace convseq::kernels {
+
+struct NormShape {
+  Type type = Type::Fp32;  // of all arrays but the statistics
+  int64_t rows = 0;        // N
+  int64_t channels = 0;    // C
+  bool centred = true;     // LayerNorm, with a bias; otherwise RMSNorm
+  float eps = 0;
+};
+
+struct NormForward {
+  const void* x = nullptr;         // [N,C]
+  const void* weight = nullptr;    // [C]
+  const void* bias = nullptr;      // [C]; where centred
+  const void* residual = nullptr;  // [N,C], added to the norm's answer; null: none
+  void* y = nullptr;               // [N,C]
+  float* mean = nullptr;           // [N]; where centred
+  float* scale = nullptr;          // [N], 1 / sqrt(variance + eps)
+};
+
+struct NormBackward {
+  const void* x = nullptr;
+  const void* weight = nullptr;
+  const float* mean = nullptr;  // where centred
+  const float* scale = nullptr;
+  const void* dy = nullptr;
+  const void* more = nullptr;  // [N,C], another gradient of x, added to dx; null: none
+  void* dx = nullptr;
+  void* dweight = nullptr;
+  void* dbias = nullptr;      // where centred
+  void* workspace = nullptr;  // norm_backward_workspace_cuda() bytes
+};
+
+void norm_forward_cuda(const NormShape& shape, const NormForward& arrays, Stream stream);
+void norm_backward_cuda(const NormShape& shape, const NormBackward& arrays, Stream stream);
+size_t norm_backward_workspace_cuda(const NormShape& shape);
+
+}  // namespace convseq::kernels

@@ -1,0 +1,82 @@
+#include "train/step_graph.h"
+
+#include <torch/torch.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+#ifdef CONVSEQ_TORCH_CUDA
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+
+namespace convseq {
+
+struct StepGraph::Impl {
+  c10::cuda::CUDAStream stream;
+  std::unique_ptr<at::cuda::CUDAGraph> graph = nullptr;
+};
+
+StepGraph::StepGraph(torch::Device device)
+    : impl_(new Impl{c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())}) {}
+
+StepGraph::~StepGraph() = default;
+
+void StepGraph::run(const std::function<void()>& work) {
+  at::cuda::CUDAEvent before;
+  before.record(c10::cuda::getCurrentCUDAStream(impl_->stream.device_index()));
+  before.block(impl_->stream);
+  const c10::cuda::CUDAStreamGuard guard(impl_->stream);
+  work();
+}
+
+bool StepGraph::record(const std::function<void()>& work) {
+  impl_->stream.synchronize();
+  // A recording keeps memory of its own; what the steps before it used is given back first.
+  impl_->graph.reset();
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  const c10::cuda::CUDAStreamGuard guard(impl_->stream);
+  auto graph = std::make_unique<at::cuda::CUDAGraph>();
+  graph->capture_begin();
+  try {
+    work();
+    graph->capture_end();
+  } catch (const std::exception& error) {
+    log::warning("a training step could not be recorded, so each is launched anew: {}",
+                 error.what());
+    try {
+      graph->capture_end();
+    } catch (const std::exception&) {  // the recording is void already
+    }
+    return false;
+  }
+  impl_->graph = std::move(graph);
+  return true;
+}
+
+bool StepGraph::is_recorded() const { return impl_->graph != nullptr; }
+
+void StepGraph::play() {
+  const c10::cuda::CUDAStreamGuard guard(impl_->stream);
+  impl_->graph->replay();
+}
+
+}  // namespace convseq
+
+#else
+
+namespace convseq {
+
+struct StepGraph::Impl {};
+
+StepGraph::StepGraph(torch::Device) { fail("step graph: this build has no CUDA"); }
+StepGraph::~StepGraph() = default;
+void StepGraph::run(const std::function<void()>& work) { work(); }
+bool StepGraph::record(const std::function<void()>&) { return false; }
+bool StepGraph::is_recorded() const { return false; }
+void StepGraph::play() {}
+
+}  // namespace convseq
+
+#endif

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+
+namespace convseq {
+
+// Work of a GPU, recorded once and played again without the host's part in it: the same kernels on
+// the same addresses, whatever these hold by then. Both need a stream of their own.
+class StepGraph {
+ public:
+  explicit StepGraph(torch::Device device);
+  ~StepGraph();
+
+  // Calls work() on the graph's stream, after all that was asked of the device before; its tensors
+  // must not be used elsewhere before the device was waited for.
+  void run(const std::function<void()>& work);
+
+  // Records work() without doing it, in place of what was recorded. False: it cannot be recorded,
+  // and nothing has happened.
+  bool record(const std::function<void()>& work);
+  bool is_recorded() const;
+  void play();  // does what was recorded
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace convseq
