@@ -20,6 +20,7 @@ target_compile_options(libtorch INTERFACE
 target_link_options(libtorch INTERFACE -Wl,--allow-shlib-undefined -Wl,-rpath,${torch_lib})
 
 set(CONVSEQ_TORCH_CUDA FALSE)
+set(CONVSEQ_CUBLASLT "")
 set(cuda_libraries "")
 if(CONVSEQ_HAS_NVCC AND EXISTS ${torch_lib}/libtorch_cuda.so)
   execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so OUTPUT_VARIABLE needs ERROR_QUIET)
@@ -28,6 +29,10 @@ if(CONVSEQ_HAS_NVCC AND EXISTS ${torch_lib}/libtorch_cuda.so)
     set(cuda_libraries ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so)
     target_include_directories(libtorch SYSTEM INTERFACE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
     target_compile_definitions(libtorch INTERFACE CONVSEQ_TORCH_CUDA=1)
+    # The same cuBLASLt that libtorch uses: a process has one.
+    if(needs MATCHES "libcublasLt[^\n]*=> ([^ \n]+)")
+      set(CONVSEQ_CUBLASLT ${CMAKE_MATCH_1})
+    endif()
   endif()
 endif()
 message(STATUS "libtorch with CUDA: ${CONVSEQ_TORCH_CUDA}")

@@ -53,7 +53,7 @@ torch::Tensor DecoderBlock::step(const torch::Tensor& x, DecodeState::Block& sta
                [&](const auto& y) { return mixer_->step(y, context, *state.mixer); });
 }
 
-nn::CrossAttention::Memory DecoderBlock::remember(const torch::Tensor& encoded,
+nn::CrossAttention::Memory DecoderBlock::remember(const nn::Stream& encoded,
                                                   const nn::Lengths& lengths) const {
   return cross_->remember(encoded, lengths);
 }
@@ -84,16 +84,16 @@ torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tenso
                                const nn::Lengths& source_lengths) {
   const int64_t time = embedded.size(1);
   const auto bias = position_bias(time, time);
-  auto x = enter(embedded, 0);
+  nn::Inputs inputs = {enter(embedded, 0), encoded, bias};
   for (const auto& block : blocks_) {
-    x = run(
+    inputs[0] = run(
         [=](const nn::Inputs& in) {
           return block->forward(in[0], block->remember(in[1], source_lengths),
                                 {.position_bias = in[2]});
         },
-        {x, encoded, bias});
+        inputs);
   }
-  return leave(x);
+  return leave(inputs[0]);
 }
 
 DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const {

@@ -46,15 +46,15 @@ Encoder::Encoder(const ModelConfig& config) : Stack(config, Side::Encoder) {
 torch::Tensor Encoder::forward(const torch::Tensor& embedded, const nn::Lengths& lengths) {
   const int64_t time = embedded.size(1);
   const auto bias = position_bias(time, time);
-  auto x = enter(embedded, 0);
+  nn::Inputs inputs = {enter(embedded, 0), bias};
   for (const auto& block : blocks_) {
-    x = run(
+    inputs[0] = run(
         [=](const nn::Inputs& in) {
           return block->forward(in[0], {.lengths = lengths, .position_bias = in[1]});
         },
-        {x, bias});
+        inputs);
   }
-  return leave(x);
+  return leave(inputs[0]);
 }
 
 void Encoder::initialise(torch::Generator& random) {

@@ -53,7 +53,7 @@ SelfAttention::SelfAttention(const MixerOptions& options)
                            .dropout = options.dropout}),
       causal_(options.causal) {}
 
-torch::Tensor SelfAttention::forward(const torch::Tensor& x, const MixerContext& context) {
+torch::Tensor SelfAttention::forward(const Stream& x, const MixerContext& context) {
   return projections_.join(ops::attention(
       projections_.queries(x), projections_.keys(x), projections_.values(x), context.position_bias,
       context.lengths, {.causal = causal_, .dropout = dropout()}));
@@ -79,14 +79,14 @@ torch::Tensor SelfAttention::step(const torch::Tensor& x, const MixerContext& co
 
 CrossAttention::CrossAttention(const AttentionOptions& options) : projections_(*this, options) {}
 
-CrossAttention::Memory CrossAttention::remember(const torch::Tensor& encoded,
+CrossAttention::Memory CrossAttention::remember(const Stream& encoded,
                                                 const Lengths& lengths) const {
   return {.keys = projections_.keys(encoded),
           .values = projections_.values(encoded),
           .lengths = lengths};
 }
 
-torch::Tensor CrossAttention::forward(const torch::Tensor& x, const Memory& memory) const {
+torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory) const {
   const double dropout = is_training() ? projections_.options().dropout : 0;
   return projections_.join(ops::attention(projections_.queries(x), memory.keys, memory.values, {},
                                           memory.lengths, {.dropout = dropout}));

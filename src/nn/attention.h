@@ -19,9 +19,9 @@ class AttentionProjections {
  public:
   AttentionProjections(torch::nn::Module& owner, const AttentionOptions& options);
 
-  torch::Tensor queries(const torch::Tensor& x) const { return split(query_->forward(x)); }
-  torch::Tensor keys(const torch::Tensor& x) const { return split(key_->forward(x)); }
-  torch::Tensor values(const torch::Tensor& x) const { return split(value_->forward(x)); }
+  torch::Tensor queries(const Stream& x) const { return split(query_->forward(x)); }
+  torch::Tensor keys(const Stream& x) const { return split(key_->forward(x)); }
+  torch::Tensor values(const Stream& x) const { return split(value_->forward(x)); }
   torch::Tensor join(const torch::Tensor& heads) const;  // [B,H,T,dk] -> [B,T,d]
   void initialise(torch::Generator& random);
 
@@ -39,7 +39,7 @@ class SelfAttention : public Mixer {
  public:
   explicit SelfAttention(const MixerOptions& options);
 
-  torch::Tensor forward(const torch::Tensor& x, const MixerContext& context) override;
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
   std::unique_ptr<MixerState> start(int64_t batch) const override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
@@ -66,8 +66,8 @@ class CrossAttention : public torch::nn::Module {
   };
 
   explicit CrossAttention(const AttentionOptions& options);
-  Memory remember(const torch::Tensor& encoded, const Lengths& lengths) const;
-  torch::Tensor forward(const torch::Tensor& x, const Memory& memory) const;  // [B,T,d] -> [B,T,d]
+  Memory remember(const Stream& encoded, const Lengths& lengths) const;
+  torch::Tensor forward(const Stream& x, const Memory& memory) const;  // [B,T,d] -> [B,T,d]
   void initialise(torch::Generator& random) { projections_.initialise(random); }
 
  private:

@@ -24,7 +24,7 @@ ConvMixer::ConvMixer(const MixerOptions& options)
   output_ = register_module("output", std::make_shared<Linear>(d, d));
 }
 
-torch::Tensor ConvMixer::gated(const torch::Tensor& x, const Lengths& lengths) const {
+torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
   const auto projected = input_->forward(x);
   return options_.glu ? ops::glu(projected, lengths) : ops::mask_padding(projected, lengths);
 }

@@ -16,7 +16,7 @@ class ConvMixer : public Mixer {
  protected:
   explicit ConvMixer(const MixerOptions& options);
 
-  torch::Tensor gated(const torch::Tensor& x, const Lengths& lengths) const;  // X -> X1, masked
+  torch::Tensor gated(const Stream& x, const Lengths& lengths) const;  // X -> X1, masked
   static ops::ConvRing& ring_of(MixerState& state);
   void initialise(torch::Generator& random) override;
 

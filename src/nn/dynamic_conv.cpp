@@ -13,9 +13,10 @@ ops::DynamicTapOptions DynamicConv::tap_options() const {
   return {.softmax = options_.tap_softmax, .dropout = is_training() ? options_.tap_dropout : 0};
 }
 
-torch::Tensor DynamicConv::forward(const torch::Tensor& x, const MixerContext& context) {
-  const auto x1 = gated(x, context.lengths);
-  return output_->forward(ops::dynamic_conv(x1, taps_->forward(x1), tap_options(), geometry_));
+torch::Tensor DynamicConv::forward(const Stream& x, const MixerContext& context) {
+  const Stream x1 = gated(x, context.lengths);
+  const auto logits = taps_->forward(x1);
+  return output_->forward(ops::dynamic_conv(x1, logits, tap_options(), geometry_));
 }
 
 torch::Tensor DynamicConv::step(const torch::Tensor& x, const MixerContext& context,

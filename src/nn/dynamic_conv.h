@@ -10,7 +10,7 @@ class DynamicConv : public ConvMixer {
  public:
   explicit DynamicConv(const MixerOptions& options);
 
-  torch::Tensor forward(const torch::Tensor& x, const MixerContext& context) override;
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
   void initialise(torch::Generator& random) override;

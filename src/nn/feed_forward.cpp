@@ -12,7 +12,13 @@ FeedForward::FeedForward(const FeedForwardOptions& options) : options_(options) 
   down_ = register_module("down", std::make_shared<Linear>(options.inner, options.channels));
 }
 
-torch::Tensor FeedForward::forward(const torch::Tensor& x) const {
+torch::Tensor FeedForward::forward(const Stream& x) const {
+  const bool drops = is_training() && options_.dropout > 0;
+  if (!gate_ && !drops) {
+    return x.through([&](const auto& values) {
+      return ops::relu_feed_forward_and_input(values, up_->weight, down_->weight);
+    });
+  }
   const auto hidden =
       gate_ ? at::gelu(gate_->forward(x), "tanh") * up_->forward(x) : at::relu(up_->forward(x));
   return down_->forward(at::dropout(hidden, options_.dropout, is_training()));

@@ -23,7 +23,7 @@ struct FeedForwardOptions {
 class FeedForward : public torch::nn::Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
-  torch::Tensor forward(const torch::Tensor& x) const;
+  torch::Tensor forward(const Stream& x) const;
   void initialise(torch::Generator& random);
 
  private:

@@ -3,6 +3,9 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include "nn/stream.h"
+#include "ops/linear.h"
+
 namespace convseq::nn {
 
 // y = x Wᵀ, W [out,in]; no bias, as in T5 and in the paper's formulas. Parameters are left unset
@@ -13,7 +16,9 @@ class Linear : public torch::nn::Module {
     weight = register_parameter("weight", torch::empty({out, in}));
   }
 
-  torch::Tensor forward(const torch::Tensor& x) const { return at::linear(x, weight); }
+  torch::Tensor forward(const Stream& x) const {
+    return x.through([&](const auto& values) { return ops::linear_and_input(values, weight); });
+  }
 
   torch::Tensor weight;
 };

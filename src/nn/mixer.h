@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/enum_names.h"
+#include "nn/stream.h"
 #include "ops/geometry.h"
 #include "ops/lengths.h"
 
@@ -41,7 +42,7 @@ class MixerState {
 
 class Mixer : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(const torch::Tensor& x,
+  virtual torch::Tensor forward(const Stream& x,
                                 const MixerContext& context) = 0;  // [B,T,d] -> [B,T,d]
 
   // Decoding: step(x1), step(x2), … from start() gives what forward({x1, x2, …}) gives.

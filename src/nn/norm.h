@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "base/enum_names.h"
+#include "nn/stream.h"
 #include "ops/norm.h"
 
 namespace convseq {
@@ -31,9 +32,15 @@ class Norm : public torch::nn::Module {
   // be.
   template <class Branch>
   torch::Tensor around(const torch::Tensor& x, Branch branch) const {
-    if (options_.style == NormStyle::BranchLayerNorm) return add_normed(x, branch(x));
-    const auto [normed, input] = ops::rms_norm_and_input(x, weight_, options_.eps);
-    return input + branch(normed);
+    const Stream stream = x;
+    if (options_.style == NormStyle::BranchLayerNorm) {
+      const auto y = branch(stream);
+      return add_normed(stream, y);
+    }
+    const Stream normed = stream.through(
+        [&](const auto& values) { return ops::rms_norm_and_input(values, weight_, options_.eps); });
+    const auto y = branch(normed);
+    return stream + y;
   }
   void initialise();
 

@@ -8,6 +8,7 @@ namespace convseq::nn {
 namespace {
 
 using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 // While it lives, random numbers come again as they did from `state` on; then all goes on as
 // before.
@@ -38,22 +39,23 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
     what->random_state = at::globalContext().defaultGenerator(inputs.front().device()).get_state();
     context->save_for_backward(inputs.vec());
     context->saved_data["what"] = c10::IValue::make_capsule(what);
-    return what->block(inputs.vec());  // no gradients are recorded within a Function
+    return what->block(
+        {inputs.begin(), inputs.end()});  // no gradients are recorded within a Function
   }
 
-  static Inputs backward(AutogradContext* context, const Inputs& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto what =
         c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["what"].toCapsule());
-    Inputs inputs;
+    variable_list inputs;
     for (const auto& saved : context->get_saved_variables()) {
       inputs.push_back(saved.detach().requires_grad_(saved.requires_grad()));
     }
     {
       const torch::AutoGradMode recording(true);
       const RandomReplay replay(inputs.front().device(), what->random_state);
-      what->block(inputs).backward(gradients.front());
+      what->block({inputs.begin(), inputs.end()}).backward(gradients.front());
     }
-    Inputs slopes;
+    variable_list slopes;
     for (const auto& input : inputs) slopes.push_back(input.grad());
     slopes.emplace_back();  // of the block itself
     return slopes;
@@ -69,9 +71,9 @@ torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const
   // Without an input that learns, the backward pass would not come by here.
   if (!learns || !torch::GradMode::is_enabled()) return block(inputs);
   // Autograd takes no undefined inputs: they are left out on the way, and put back in their places.
-  Inputs defined;
+  variable_list defined;
   std::vector<bool> is_defined;
-  for (const auto& input : inputs) {
+  for (const torch::Tensor& input : inputs) {
     is_defined.push_back(input.defined());
     if (input.defined()) defined.push_back(input);
   }
@@ -80,7 +82,7 @@ torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const
     Inputs all;
     size_t next = 0;
     for (const bool given_one : is_defined) {
-      all.push_back(given_one ? given[next++] : torch::Tensor());
+      all.push_back(given_one ? given[next++] : Stream());
     }
     return block(all);
   };

@@ -5,9 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "nn/stream.h"
+
 namespace convseq::nn {
 
-using Inputs = std::vector<torch::Tensor>;  // undefined ones are allowed
+using Inputs = std::vector<Stream>;  // undefined ones are allowed
 
 // block(inputs), of which only the inputs are kept for the backward pass: there the block is
 // computed again, with the same random numbers. About a third more time, a fraction of the memory.

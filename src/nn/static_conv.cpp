@@ -13,7 +13,7 @@ torch::Tensor StaticConv::taps() const {
   return at::dropout(taps, options_.tap_dropout, is_training());
 }
 
-torch::Tensor StaticConv::forward(const torch::Tensor& x, const MixerContext& context) {
+torch::Tensor StaticConv::forward(const Stream& x, const MixerContext& context) {
   const auto projected = input_->forward(x);
   return output_->forward(options_.glu
                               ? ops::glu_conv(projected, taps(), context.lengths, geometry_)

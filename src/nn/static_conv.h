@@ -10,7 +10,7 @@ class StaticConv : public ConvMixer {
  public:
   StaticConv(const MixerOptions& options, int64_t tap_heads);
 
-  torch::Tensor forward(const torch::Tensor& x, const MixerContext& context) override;
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
   void initialise(torch::Generator& random) override;

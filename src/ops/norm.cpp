@@ -84,6 +84,23 @@ NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
   return slopes;
 }
 
+class LayerNorm : public torch::autograd::Function<LayerNorm> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
+    const Normed normed = forward_of(x, weight, bias, /*residual=*/{}, eps);
+    context->save_for_backward({x, weight, normed.mean, normed.scale});
+    return normed.y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const auto slopes =
+        backward_of(saved[0], saved[1], saved[2], saved[3], gradients[0].contiguous(), {});
+    return {slopes.x, slopes.weight, slopes.bias, {}};
+  }
+};
+
 class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& residual,
@@ -126,11 +143,12 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
 
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
                          const torch::Tensor& bias, double eps) {
-  return torch::layer_norm(x, {x.size(-1)}, weight, bias, eps);  // libtorch's is fused already
+  if (!has_kernel(x, weight)) return torch::layer_norm(x, {x.size(-1)}, weight, bias, eps);
+  return LayerNorm::apply(x.contiguous(), weight, bias, eps);
 }
 
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
-  return rms_norm_and_input(x, weight, eps).normed;
+  return rms_norm_and_input(x, weight, eps).output;
 }
 
 torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor& x,
@@ -141,7 +159,7 @@ torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor&
   return AddLayerNorm::apply(residual.contiguous(), x.contiguous(), weight, bias, eps);
 }
 
-NormAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
+OutputAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
   if (!has_kernel(x, weight)) return {reference::rms_norm(x, weight, eps), x};
   const auto both = RmsNorm::apply(x.contiguous(), weight, eps);
   return {both[0], both[1]};

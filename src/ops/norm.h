@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include "ops/output_and_input.h"
 
 namespace convseq::ops {
 
@@ -13,12 +13,7 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, doub
 torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor& x,
                              const torch::Tensor& weight, const torch::Tensor& bias, double eps);
 
-// rms_norm(x), and x itself for what goes past the branch: on a GPU their gradients then join in
-// one pass.
-struct NormAndInput {
-  torch::Tensor normed;
-  torch::Tensor input;
-};
-NormAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps);
+// On a GPU, what comes back to `input` is added in the norm's own backward pass.
+OutputAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps);
 
 }  // namespace convseq::ops

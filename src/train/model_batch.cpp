@@ -26,6 +26,15 @@ void ModelBatch::copy_from(const ModelBatch& other) {
   if (weights.defined()) weights.copy_(other.weights);
 }
 
+ModelBatch ModelBatch::on(torch::Device device) const {
+  ModelBatch there = *this;
+  for (torch::Tensor* each : {&there.source, &there.source_lengths.values, &there.decoder_input,
+                              &there.labels, &there.weights, &there.counts}) {
+    if (each->defined()) *each = each->to(device);
+  }
+  return there;
+}
+
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {
   const auto target = ids(batch.target, batch.rows, batch.target_width);
   const nn::Lengths target_lengths{torch::tensor(batch.target_lengths)};

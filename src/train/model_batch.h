@@ -8,7 +8,7 @@
 
 namespace convseq {
 
-// A batch as the model and its loss take it, on their device.
+// A batch as the model and its loss take it.
 struct ModelBatch {
   torch::Tensor source;         // [B,S]
   nn::Lengths source_lengths;   // undefined values: no padding
@@ -17,6 +17,7 @@ struct ModelBatch {
   torch::Tensor weights;        // [B] fp32; undefined: all 1
   torch::Tensor counts;         // [3] float64: the targets' weight, source tokens, target tokens
 
+  ModelBatch on(torch::Device device) const;
   bool has_shape_of(const ModelBatch& other) const;
   void copy_from(const ModelBatch& other);  // of the same shape
 };

@@ -79,11 +79,12 @@ TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptio
 }
 
 // A process may have no rows of a small batch; it takes part in the sums all the same.
-std::vector<ModelBatch> filled(const std::vector<Batch>& batches, const Seq2Seq& model) {
+std::vector<ModelBatch> filled(const std::vector<Batch>& batches, const Seq2Seq& model,
+                               torch::Device device) {
   std::vector<ModelBatch> result;
   for (const Batch& batch : batches) {
     if (batch.rows == 0) continue;
-    result.push_back(to_model_batch(batch, model.config(), model.output_matrix().device()));
+    result.push_back(to_model_batch(batch, model.config(), device));
   }
   return result;
 }
@@ -94,7 +95,7 @@ std::vector<torch::Tensor> tensors_of(const TensorMap& map) {
   return tensors;
 }
 
-// Of all real targets of all processes, on the model's device: what the loss is divided by.
+// Of all real targets of all processes: what the loss is divided by.
 torch::Tensor total_weight(const std::vector<Batch>& batches, Communicator& communicator,
                            torch::Device device) {
   double weight = 0;
@@ -130,8 +131,10 @@ bool TrainStep::can_be_recorded(torch::Device device) const {
 
 StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
-  const auto total = total_weight(micro_batches, communicator_, model_.output_matrix().device());
-  const Inputs inputs{.batches = filled(micro_batches, model_), .total_weight = total};
+  // What a recorded step reads is copied there from the host, without a stop on the way.
+  const auto device = graph_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
+  const Inputs inputs{.batches = filled(micro_batches, model_, device),
+                      .total_weight = total_weight(micro_batches, communicator_, device)};
   return optimizer_.steps_on_device() ? step_on_device(inputs, learning_rate)
                                       : step(inputs, learning_rate);
 }
@@ -185,11 +188,12 @@ StepResult TrainStep::step_on_device(Inputs inputs, double learning_rate) {
   return result;
 }
 
-torch::Tensor TrainStep::recorded(const Inputs& inputs) {
-  if (graph_->is_recorded() && inputs.has_shape_of(recorded_)) {
-    recorded_.copy_from(inputs);
+torch::Tensor TrainStep::recorded(const Inputs& on_host) {
+  if (graph_->is_recorded() && on_host.has_shape_of(recorded_)) {
+    recorded_.copy_from(on_host);
     same_shapes_ = 0;
   } else {
+    const Inputs inputs = on_host.on(model_.output_matrix().device());
     // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
     // there already is given up only for a shape that stays.
     const int steps_before = graph_->is_recorded() ? 6 : 2;
@@ -209,6 +213,12 @@ bool TrainStep::Inputs::has_shape_of(const Inputs& other) const {
          batches.front().has_shape_of(other.batches.front());
 }
 
+TrainStep::Inputs TrainStep::Inputs::on(torch::Device device) const {
+  Inputs there{.total_weight = total_weight.to(device), .numbers = numbers.to(device)};
+  for (const ModelBatch& batch : batches) there.batches.push_back(batch.on(device));
+  return there;
+}
+
 void TrainStep::Inputs::copy_from(const Inputs& other) {
   batches.front().copy_from(other.batches.front());
   total_weight.copy_(other.total_weight);
@@ -220,7 +230,7 @@ StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
   const torch::NoGradGuard no_grad;
   model.eval();
   const auto sums = no_sums(model.output_matrix().device());
-  for (const ModelBatch& batch : filled(batches, model)) {
+  for (const ModelBatch& batch : filled(batches, model, sums.device())) {
     add(sums, batch, loss_of(model, batch, {}));
   }
   if (communicator.size() > 1) communicator.all_reduce_sum({sums});

@@ -45,19 +45,20 @@ class TrainStep {
   StepResult run(const std::vector<Batch>& micro_batches, double learning_rate);
 
  private:
-  // All that differs from step to step, on the device.
+  // All that differs from step to step.
   struct Inputs {
-    std::vector<ModelBatch> batches;
+    std::vector<ModelBatch> batches = {};
     torch::Tensor total_weight;  // of all real targets of all processes, float64
     torch::Tensor numbers = {};  // the optimizer's
 
+    Inputs on(torch::Device device) const;
     bool has_shape_of(const Inputs& other) const;  // one micro-batch each
     void copy_from(const Inputs& other);
   };
 
   torch::Tensor find_gradients(const Inputs& inputs);           // returns the sums
   torch::Tensor find_gradients_and_move(const Inputs& inputs);  // the same, on the device alone
-  torch::Tensor recorded(const Inputs& inputs);                 // the same, played if it can be
+  torch::Tensor recorded(const Inputs& on_host);                // the same, played if it can be
   StepResult step(const Inputs& inputs, double learning_rate);
   StepResult step_on_device(Inputs inputs, double learning_rate);
   bool can_be_recorded(torch::Device device) const;

@@ -104,6 +104,12 @@ class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t
   torch::Tensor x_, residual_, weight_, bias_, slope_;
 };
 
+TEST_P(GpuNorm, LayerNormAloneEqualsTheReference) {
+  expect_equal_to_float64(
+      [](const auto& in) { return layer_norm(in[1], in[2], in[3], 1e-6); },
+      [](const auto& in) { return reference::layer_norm(in[1], in[2], in[3], 1e-6); });
+}
+
 TEST_P(GpuNorm, ResidualPlusLayerNormEqualsTheReference) {
   expect_equal_to_float64(
       [](const auto& in) { return add_layer_norm(in[0], in[1], in[2], in[3], 1e-6); },

@@ -1,0 +1,248 @@
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/product.h"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS itself takes on Hopper
+constexpr int kGuesses = 8;
+constexpr int kTries = 5;
+
+void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail("product: {}", cublasLtGetStatusString(status));
+}
+
+void check(cudaError_t status) {
+  if (status != cudaSuccess) fail("product: {}", cudaGetErrorString(status));
+}
+
+// A description of cuBLASLt's that is destroyed with its owner.
+template <class T, cublasStatus_t (*kDestroy)(T)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (value_ != nullptr) kDestroy(value_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  T* address() { return &value_; }
+  operator T() const { return value_; }
+
+ private:
+  T value_ = nullptr;
+};
+
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class T>
+void set(const Description& description, cublasLtMatmulDescAttributes_t what, const T& value) {
+  check(cublasLtMatmulDescSetAttribute(description, what, &value, sizeof(value)));
+}
+
+template <class T>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t what, const T& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference, what, &value, sizeof(value)));
+}
+
+uint32_t alignment_of(const void* pointer) {
+  uint32_t alignment = 256;
+  while (reinterpret_cast<uintptr_t>(pointer) % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
+cublasLtEpilogue_t epilogue_of(ProductEnd end) {
+  switch (end) {
+    case ProductEnd::Relu:
+      return CUBLASLT_EPILOGUE_RELU_AUX;
+    case ProductEnd::ReluSlope:
+      return CUBLASLT_EPILOGUE_DRELU;
+    case ProductEnd::Plain:
+      break;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+cublasOperation_t operation_of(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+// cuBLAS thinks in columns: what lies in memory row by row is the transpose to it, so it computes
+// outᵀ = bᵀ aᵀ, with b as its first matrix.
+class Call {
+ public:
+  explicit Call(const Product& product) : product_(product) {
+    check(cublasLtMatmulDescCreate(description_.address(), CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(product.b.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(product.a.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(product.end));
+    if (product.end != ProductEnd::Plain) {
+      set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.bits);
+      set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+          8 * product_bits_stride(product.columns));
+    }
+    describe(first_, product.columns, product.inner, product.b);
+    describe(second_, product.inner, product.rows, product.a);
+    describe(out_, product.columns, product.rows, {.stride = product.out_stride});
+  }
+
+  std::vector<cublasLtMatmulHeuristicResult_t> guesses(cublasLtHandle_t handle) const {
+    Preference preference;
+    check(cublasLtMatmulPreferenceCreate(preference.address()));
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_.workspace_bytes);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(product_.b.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(product_.a.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(added()));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(product_.out));
+    std::vector<cublasLtMatmulHeuristicResult_t> found(kGuesses);
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle, description_, first_, second_, out_, out_,
+                                         preference, kGuesses, found.data(), &count));
+    found.resize(count);
+    require(!found.empty(), "product: cuBLASLt knows no way for {} × {} × {}", product_.rows,
+            product_.inner, product_.columns);
+    return found;
+  }
+
+  cublasStatus_t launch(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
+                        cudaStream_t stream) const {
+    const float one = 1, of_added = product_.add == nullptr ? 0 : 1;
+    return cublasLtMatmul(handle, description_, &one, product_.b.values, first_, product_.a.values,
+                          second_, &of_added, added(), out_, product_.out, out_, &algorithm,
+                          product_.workspace, product_.workspace_bytes, stream);
+  }
+
+ private:
+  // [rows,columns] as cuBLAS sees it, before a transposition that the description asks for.
+  static void describe(Layout& layout, int64_t rows, int64_t columns, const Matrix& matrix) {
+    if (matrix.transposed) std::swap(rows, columns);
+    check(cublasLtMatrixLayoutCreate(layout.address(), CUDA_R_16BF, rows, columns, matrix.stride));
+  }
+  const void* added() const { return product_.add == nullptr ? product_.out : product_.add; }
+
+  const Product& product_;
+  Description description_;
+  Layout first_, second_, out_;
+};
+
+cublasLtHandle_t handle_of_device() {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;  // as long as the process
+  int device = 0;
+  check(cudaGetDevice(&device));
+  const std::scoped_lock lock(mutex);
+  cublasLtHandle_t& handle = handles[device];
+  if (handle == nullptr) check(cublasLtCreate(&handle));
+  return handle;
+}
+
+bool is_recording(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event));
+  }
+  ~Stopwatch() {
+    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  void start() { check(cudaEventRecord(events_[0], stream_)); }
+  float stop() {
+    float ms = 0;
+    check(cudaEventRecord(events_[1], stream_));
+    check(cudaEventSynchronize(events_[1]));
+    check(cudaEventElapsedTime(&ms, events_[0], events_[1]));
+    return ms;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::array<cudaEvent_t, 2> events_ = {};
+};
+
+// Nothing is lost by doing it several times: `out` is not what is added.
+cublasLtMatmulAlgo_t fastest(const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
+  const auto guesses = call.guesses(handle);
+  Stopwatch watch(stream);
+  size_t best = 0;
+  float best_ms = 0;
+  for (size_t i = 0; i < guesses.size(); ++i) {
+    if (call.launch(handle, guesses[i].algo, stream) != CUBLAS_STATUS_SUCCESS) continue;
+    watch.start();
+    for (int j = 0; j < kTries; ++j) check(call.launch(handle, guesses[i].algo, stream));
+    const float ms = watch.stop();
+    if (best_ms == 0 || ms < best_ms) {
+      best = i;
+      best_ms = ms;
+    }
+  }
+  return guesses[best].algo;
+}
+
+using Key = std::array<int64_t, 14>;
+
+Key key_of(const Product& p) {
+  return {p.rows,
+          p.columns,
+          p.inner,
+          static_cast<int64_t>(p.end),
+          p.a.stride,
+          p.a.transposed,
+          p.b.stride,
+          p.b.transposed,
+          p.out_stride,
+          p.add != nullptr,
+          alignment_of(p.a.values),
+          alignment_of(p.b.values),
+          alignment_of(p.add == nullptr ? p.out : p.add),
+          alignment_of(p.out)};
+}
+
+}  // namespace
+
+void product_cuda(const Product& product, Stream on) {
+  if (product.rows == 0 || product.columns == 0) return;
+  static std::mutex mutex;
+  static std::map<Key, cublasLtMatmulAlgo_t> chosen;
+  const auto stream = static_cast<cudaStream_t>(on);
+  const cublasLtHandle_t handle = handle_of_device();
+  const Call call(product);
+  const std::scoped_lock lock(mutex);
+  const auto [known, is_new] = chosen.try_emplace(key_of(product));
+  if (is_new) {
+    try {
+      known->second =
+          is_recording(stream) ? call.guesses(handle).front().algo : fastest(call, handle, stream);
+    } catch (...) {
+      chosen.erase(known);
+      throw;
+    }
+  }
+  check(call.launch(handle, known->second, stream));
+}
+
+bool built_with_products() { return true; }
+
+size_t product_workspace_bytes() { return kWorkspaceBytes; }
+
+int64_t product_bits_stride(int64_t columns) { return (columns + 127) / 128 * 16; }
+
+}  // namespace convseq::kernels

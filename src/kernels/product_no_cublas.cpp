@@ -1,0 +1,14 @@
+#include "base/error.h"
+#include "kernels/product.h"
+
+namespace convseq::kernels {
+
+void product_cuda(const Product&, Stream) {
+  fail("product: this build has no cuBLASLt; build where it and libtorch's CUDA libraries are");
+}
+
+bool built_with_products() { return false; }
+size_t product_workspace_bytes() { return 0; }
+int64_t product_bits_stride(int64_t) { return 0; }
+
+}  // namespace convseq::kernels

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "ops/output_and_input.h"
+
+namespace convseq::ops {
+
+// x Wᵀ, W [out,in]; what comes back to `input` is added inside the backward product.
+OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& weight);
+
+// relu(x W_upᵀ) W_downᵀ; the relu has no pass of its own either way.
+OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
+                                           const torch::Tensor& down);
+
+}  // namespace convseq::ops

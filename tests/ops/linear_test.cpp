@@ -1,0 +1,128 @@
+#include "ops/linear.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "tensor_checks.h"
+
+namespace convseq::ops {
+namespace {
+
+using convseq::testing::expect_close;
+using convseq::testing::random_tensor;
+
+using Op = std::function<OutputAndInput(const std::vector<torch::Tensor>&)>;
+
+OutputAndInput linear_of(const std::vector<torch::Tensor>& in) {
+  return linear_and_input(in[0], in[1]);
+}
+
+OutputAndInput feed_forward_of(const std::vector<torch::Tensor>& in) {
+  return relu_feed_forward_and_input(in[0], in[1], in[2]);
+}
+
+// The output, and the gradients of sum(output · slope) + sum(input · more).
+std::vector<torch::Tensor> run(const Op& op, const std::vector<torch::Tensor>& values,
+                               const torch::Tensor& slope, const torch::Tensor& more,
+                               const torch::TensorOptions& options) {
+  std::vector<torch::Tensor> inputs;
+  for (const auto& each : values) inputs.push_back(each.to(options).detach().requires_grad_());
+  const auto [output, input] = op(inputs);
+  auto results =
+      torch::autograd::grad({output, input}, inputs, {slope.to(options), more.to(options)});
+  results.push_back(output.detach());
+  return results;
+}
+
+struct Sizes {
+  int64_t rows, in, out;
+};
+
+class Linear : public ::testing::TestWithParam<Sizes> {
+ protected:
+  // Scaled, so that sums of many products stay near 1.
+  static torch::Tensor weight(int64_t out, int64_t in) {
+    return random_tensor({out, in}) / std::sqrt(static_cast<double>(in));
+  }
+
+  static void expect_equal_to_float64(const Op& op, const std::vector<torch::Tensor>& values,
+                                      int64_t width, const torch::TensorOptions& options,
+                                      double tolerance) {
+    const auto rounded = [&](const torch::Tensor& x) { return x.to(options).cpu(); };
+    std::vector<torch::Tensor> inputs;
+    for (const auto& each : values) inputs.push_back(rounded(each));
+    const auto& x = inputs[0];
+    auto sizes = x.sizes().vec();
+    const auto more = rounded(random_tensor(sizes));
+    sizes.back() = width;
+    // A weight's gradient is a sum over rows: this keeps it near 1.
+    const double rows = static_cast<double>(x.numel() / x.size(-1));
+    const auto slope = rounded(random_tensor(sizes) / std::sqrt(rows));
+    const auto found = run(op, inputs, slope, more, options);
+    const auto again = run(op, inputs, slope, more, options);
+    const auto expected = run(op, inputs, slope, more, torch::kFloat64);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(torch::equal(found[i], again[i])) << i;
+      expect_close(found[i], expected[i], tolerance, std::to_string(i));
+    }
+  }
+};
+
+TEST_P(Linear, EqualsFloat64OnACpu) {
+  const auto [rows, in, out] = GetParam();
+  const std::vector<torch::Tensor> values = {random_tensor({2, rows, in}), weight(out, in)};
+  expect_equal_to_float64(linear_of, values, out, torch::kFloat32, 1e-5);
+}
+
+TEST_P(Linear, FeedForwardEqualsFloat64OnACpu) {
+  const auto [rows, in, out] = GetParam();
+  const std::vector<torch::Tensor> values = {random_tensor({rows, in}), weight(out, in),
+                                             weight(in, out)};
+  expect_equal_to_float64(feed_forward_of, values, in, torch::kFloat32, 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Linear,
+                         ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84}));
+
+class GpuLinear : public Linear {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    torch::manual_seed(5);
+  }
+  static torch::TensorOptions bf16() {
+    return torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+  }
+};
+
+TEST_P(GpuLinear, EqualsFloat64) {
+  const auto [rows, in, out] = GetParam();
+  const std::vector<torch::Tensor> values = {random_tensor({2, rows, in}), weight(out, in)};
+  expect_equal_to_float64(linear_of, values, out, bf16(), 2e-2);
+}
+
+TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
+  const auto [rows, in, out] = GetParam();
+  const std::vector<torch::Tensor> values = {random_tensor({rows, in}), weight(out, in),
+                                             weight(in, out)};
+  expect_equal_to_float64(feed_forward_of, values, in, bf16(), 4e-2);
+}
+
+TEST_P(GpuLinear, RowsNeedNotBeContiguous) {
+  const auto [rows, in, out] = GetParam();
+  const auto wide = random_tensor({rows, in + 8}).to(bf16()), w = weight(out, in).to(bf16());
+  const auto narrow = wide.narrow(1, 0, in);
+  const auto times_w = [&](const torch::Tensor& x) { return linear_and_input(x, w).output; };
+  EXPECT_TRUE(torch::equal(times_w(narrow), times_w(narrow.contiguous())));
+  const auto turned = random_tensor({in, rows}).to(bf16()).t();
+  EXPECT_TRUE(torch::equal(times_w(turned), times_w(turned.contiguous())));
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,
+                         ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84},
+                                           Sizes{1, 768, 768}, Sizes{57, 768, 84},
+                                           Sizes{333, 768, 3072}, Sizes{1000, 3072, 768},
+                                           Sizes{130, 1536, 250}));
+
+}  // namespace
+}  // namespace convseq::ops
