@@ -113,6 +113,23 @@ TEST_F(GpuTrainStep, ARecordedStepLearnsAsALaunchedOneDoes) {
   }
 }
 
+// Through the products that do relu and sums of gradients on their way, which fp32 does without.
+TEST_F(GpuTrainStep, InBf16ItLearnsAsInFp32) {
+  const auto batches = batches_of_one_shape(8);
+  const OptimizerOptions options{.eps = 1e-3};
+  for (const char* name : {"paper-light-tiny", "paper-dynamic-tiny", "paper-transformer-tiny"}) {
+    Learner here(name, torch::kCPU, torch::kFloat32, options, {});
+    Learner there(name, torch::kCUDA, torch::kBFloat16, options, {});
+    const auto expected = here.learn(batches), found = there.learn(batches);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      EXPECT_NEAR(found[i].loss, expected[i].loss, 0.01 * expected[i].loss) << name << i;
+      EXPECT_NEAR(found[i].gradient_norm, expected[i].gradient_norm,
+                  0.05 * expected[i].gradient_norm)
+          << name << i;
+    }
+  }
+}
+
 TEST_F(GpuTrainStep, TheModelGetsTheMastersValues) {
   Learner learner("paper-light-tiny", torch::kCUDA, torch::kBFloat16, {}, {});
   learner.learn(batches_of_one_shape(5));
