@@ -13,7 +13,6 @@ namespace convseq::bench {
 namespace {
 
 constexpr int64_t kTimedSteps = 16;
-constexpr uint64_t kSeed = 1;
 
 // A model in the middle of decoding. Rows never end: every step costs what it costs with all rows.
 class Decoding {
@@ -93,9 +92,8 @@ std::vector<DecodeSpeed> measure_decoding(const DecodeSpeedOptions& options) {
   const int64_t total = std::ssize(options.models) * std::ssize(options.positions);
   std::vector<DecodeSpeed> speeds;
   for (const ModelConfig& config : options.models) {
-    const auto model = std::make_shared<Seq2Seq>(config);
-    model->initialise(kSeed);
-    model->to(options.device, options.type);
+    const auto model = random_model(config, options.device);
+    model->to(options.type);
     Decoding(*model, options).step();  // warms up
     Decoding decoding(*model, options);
     for (const int64_t position : options.positions) {

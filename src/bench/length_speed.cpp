@@ -15,12 +15,12 @@ constexpr double kGibi = 1 << 30;
 constexpr double kFlatGoal = 0.9;
 constexpr int64_t kFlatFrom = 512, kFlatTo = 8192;
 
-LengthPart measure_part(const LengthSpeedOptions& options, double flops, const Work& work) {
-  const torch::Device device = options.training.device;
+LengthPart measure_part(torch::Device device, double flops, const Work& work,
+                        const TimingOptions& timing) {
   LengthPart part{.flops = flops};
   restart_peak_memory(device);
   try {
-    part.ms = step_milliseconds(device, work, options.timing);
+    part.ms = step_milliseconds(device, work, timing);
     part.peak_bytes = static_cast<double>(peak_memory_bytes(device));
   } catch (const c10::OutOfMemoryError&) {
     part.fits = false;
@@ -47,9 +47,13 @@ LengthSpeed measure(TrainingModel& trained, int64_t length, const LengthSpeedOpt
   const double of_step = static_cast<double>(training_flops(total_flops(flops)));
   const auto all_rows = static_cast<double>(rows);
   LengthSpeed speed{.mixer = std::string(name_of(config.mixer)), .length = length, .rows = rows};
-  speed.encoder = measure_part(options, all_rows * encoder_flops(flops),
-                               [&] { trained.train_encoder(source); });
-  speed.step = measure_part(options, all_rows * of_step, [&] { trained.train(batch); });
+  TimingOptions unrecorded = options.timing;
+  unrecorded.warm_ups = TimingOptions{}.warm_ups;
+  const torch::Device device = options.training.device;
+  speed.encoder = measure_part(
+      device, all_rows * encoder_flops(flops), [&] { trained.train_encoder(source); }, unrecorded);
+  speed.step = measure_part(
+      device, all_rows * of_step, [&] { trained.train(batch); }, options.timing);
   return speed;
 }
 
@@ -69,15 +73,17 @@ std::vector<Row> rows_of(const LengthSpeed& speed, const char* what, const Lengt
 }
 
 // The slowest as a share of the fastest, from 512 to 8192: 1 is flat.
-std::optional<Row> flat_row(const std::string& name, const std::vector<double>& speeds) {
+std::optional<Row> flat_row(const std::string& name, const std::vector<double>& speeds,
+                            bool has_goal = true) {
   if (speeds.size() < 2) return std::nullopt;
   const auto [low, high] = std::minmax_element(speeds.begin(), speeds.end());
   const double share = *low / *high;
-  return Row{.name = name,
-             .value = share,
-             .unit = "slowest/fastest",
-             .floor = kFlatGoal,
-             .ratio = share / kFlatGoal};
+  Row row{.name = name, .value = share, .unit = kFlatnessUnit};
+  if (has_goal) {
+    row.floor = kFlatGoal;
+    row.ratio = share / kFlatGoal;
+  }
+  return row;
 }
 
 std::vector<Row> flat_rows(const std::vector<LengthSpeed>& speeds) {
@@ -91,8 +97,10 @@ std::vector<Row> flat_rows(const std::vector<LengthSpeed>& speeds) {
   }
   std::vector<Row> rows;
   for (const auto& [mixer, values] : encoder) {
-    if (auto row = flat_row("encoder_" + mixer + "_flatness_of_tokens", values))
+    const bool has_goal = mixer != name_of(MixerKind::Attention);  // which is quadratic by nature
+    if (auto row = flat_row("encoder_" + mixer + "_flatness_of_tokens", values, has_goal)) {
       rows.push_back(*row);
+    }
   }
   for (const auto& [mixer, values] : step) {
     if (auto row = flat_row("step_" + mixer + "_flatness_of_flops", values)) rows.push_back(*row);

@@ -16,7 +16,8 @@ struct LengthSpeedOptions {
   std::vector<ModelConfig> models;
   std::vector<int64_t> lengths;
   int64_t tokens = 32768;
-  TimingOptions timing{.rounds = 5, .round_ms = 300};
+  // A step of a new shape is recorded anew once it has come seven times.
+  TimingOptions timing{.rounds = 3, .round_ms = 150, .warm_ups = 8};
   Watch watch = go_on;
 };
 
@@ -44,6 +45,8 @@ struct LengthSpeed {
 
 // 114 tokens for a source of 512, as in pre-training.
 Workload work_at(int64_t length);
+
+inline constexpr char kFlatnessUnit[] = "slowest/fastest";
 
 std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options);
 

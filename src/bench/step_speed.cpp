@@ -100,11 +100,24 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
     speed.ms = step_milliseconds(
         device, [&] { trained.train(batch); }, options.timing);
     speed.peak_bytes = static_cast<double>(peak_memory_bytes(device));
+    if (options.profile) speed.kernels = profile_kernels([&] { trained.train(batch); });
   }
   restart_peak_memory(device);  // the products shall have the memory to themselves
   speed.flops_ceiling = measure_product_flops(device, options.training.type);
   if (options.products) time_parts(speed, config, options);
   return speed;
+}
+
+std::vector<Row> part_rows(const StepSpeed& speed) {
+  if (speed.kernels.empty()) return {};
+  std::vector<Row> rows;
+  for (const KernelTime& part : by_part(speed.kernels, speed.ms)) {
+    rows.push_back({.name = fmt::format("{}_part_{}", speed.name, part.name),
+                    .value = part.ms,
+                    .unit = "ms",
+                    .ratio = part.ms / speed.ms});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -182,6 +195,7 @@ std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, Pee
       {.name = speed.name + "_utilisation", .value = speed.utilisation(), .unit = "of peak FLOPs"},
       memory};
   rows.insert(rows.end(), parts.begin(), parts.end());
+  for (const Row& row : part_rows(speed)) rows.push_back(row);
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/benchmark_report.h"
+#include "bench/step_profile.h"
 #include "bench/step_work.h"
 #include "bench/timing.h"
 #include "bench/training_model.h"
@@ -18,7 +19,9 @@ struct StepSpeedOptions {
   int64_t tokens = 32768;  // of the source, a step
   double padding = 0;
   bool products = true;  // time them alone, and measure the copy bandwidth
-  TimingOptions timing{.rounds = 5, .round_ms = 1000};
+  bool profile = false;  // one more step by kernel, on a GPU
+  // The third step is recorded, the fourth played.
+  TimingOptions timing{.rounds = 5, .round_ms = 1000, .warm_ups = 4};
   Watch watch = go_on;
 };
 
@@ -40,6 +43,7 @@ struct StepSpeed {
   std::vector<TimedProduct> products;
   std::vector<std::pair<std::string, double>> rest_bytes;
   double copy_bandwidth = 0;
+  std::vector<KernelTime> kernels;  // of one step, where it was profiled
 
   double tokens_per_second() const { return 1e3 * static_cast<double>(source_tokens) / ms; }
   double utilisation() const { return 1e3 * flops / ms / flops_ceiling; }

@@ -54,7 +54,8 @@ class WorkCounter {
   void norm(Side side) {
     // With the residual sum. Branch LayerNorm: forward reads branch and stream, writes the stream;
     // backward reads its gradient and the branch, writes the branch's. Pre-RMSNorm writes (and gets
-    // the gradient of) the normed stream too.
+    // the gradient of) the normed stream too. The stream's gradient and that of a branch's input
+    // become one where the product makes the latter.
     const int64_t passes = config_.norm == NormStyle::BranchLayerNorm ? 3 + 3 : 4 + 4;
     pass("norms and residual sums", side, passes * config_.d_model);
     parameters_ += (config_.norm == NormStyle::BranchLayerNorm ? 2 : 1) * config_.d_model;
@@ -115,7 +116,12 @@ class WorkCounter {
     for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(side), d, f);
     product(rows(side), f, d);
     norm(side);
-    pass("activations", side, gated ? (3 + 5) * f : (2 + 3) * f);
+    // ReLU is the last thing that the product before it does, and the first that the gradient's
+    // product after it undoes: between them a bit a value is written and read. A gate needs both
+    // products at once: it reads two and writes one; reads those and a gradient, writes two.
+    if (gated) return pass("activations", side, (3 + 5) * f);
+    constexpr double kBitBytes = 1.0 / 8;
+    bytes_["activations"] += 2 * kBitBytes * static_cast<double>(rows(side) * f);
   }
 
   void output() {

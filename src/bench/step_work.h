@@ -38,7 +38,8 @@ struct StepWork {
   std::vector<AttentionProduct> attentions;
   // Bytes that the rest must move, by part. Each of these stands between products as one pass of
   // its own, fused within itself but into no product: a gate with its convolution, a norm with its
-  // residual sum, an activation, the loss, the optimizer with its clipping.
+  // residual sum, the loss, the optimizer with its clipping. ReLU and the sums of gradients along
+  // the residual stream are done by the products beside them.
   std::vector<std::pair<std::string, double>> rest_bytes;
 
   double all_rest_bytes() const;

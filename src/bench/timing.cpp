@@ -18,7 +18,6 @@
 namespace convseq::bench {
 namespace {
 
-constexpr int kWarmUps = 3;
 constexpr double kMostRepeats = 50;   // a GPU queues about a thousand launches
 constexpr double kSlowStepMs = 2000;  // such a step is steady enough, and not worth waiting for
 
@@ -50,9 +49,9 @@ class HeadStart {
     once();
     synchronize(device);
     const double start = wall_now();
-    for (int i = 0; i < kWarmUps; ++i) once();
+    for (int i = 0; i < kProbes; ++i) once();
     synchronize(device);
-    each_ms_ = (wall_now() - start) / kWarmUps;
+    each_ms_ = (wall_now() - start) / kProbes;
   }
 
   void give(double milliseconds) {
@@ -61,6 +60,7 @@ class HeadStart {
 
  private:
   static constexpr int64_t kSize = 4096;
+  static constexpr int kProbes = 3;
   void once() { torch::mm_out(out_, a_, a_); }
 
   torch::Tensor a_, out_;
@@ -71,7 +71,7 @@ class CudaTimer {
  public:
   CudaTimer(torch::Device device, const Work& work, const TimingOptions& options)
       : device_(device), work_(work) {
-    repeat(work_, kWarmUps);
+    repeat(work_, options.warm_ups);
     synchronize(device_);
     double start = wall_now();
     work_();
@@ -176,10 +176,7 @@ double step_milliseconds(torch::Device device, const Work& work, const TimingOpt
   timed(1);  // warms up
   double each = timed(1);
   if (each > kSlowStepMs) return each;
-  if (device.is_cuda()) {
-    repeat(work, kWarmUps);
-    each = timed(1);
-  }
+  for (int done = 2; device.is_cuda() && done < options.warm_ups; ++done) each = timed(1);
   const int repeats = repeats_for(each, options);
   return medians(options.rounds, 1, [&](size_t) { return timed(repeats); }).front();
 }

@@ -12,6 +12,7 @@ using Work = std::function<void()>;
 struct TimingOptions {
   int rounds = 15;      // the median of so many counts
   double round_ms = 5;  // a round repeats the work until it fills this
+  int warm_ups = 3;     // before the first, on a GPU
 };
 
 // Median milliseconds of each work. They take turns, round after round, so that what else happens
@@ -32,7 +33,9 @@ void synchronize(torch::Device device);
 // More than any cache of the device holds: what buffers must rotate beyond.
 int64_t cache_bytes(torch::Device device);
 
-// A plain copy of more than the caches hold, to be timed in turn with what is compared with it.
+// A plain copy, to be timed in turn with what is compared with it. On a CPU memcpy, cut among as
+// many threads as an op has. Each side is twice the largest cache: memcpy then writes past the
+// caches, and moves no more than the bytes counted (a short one first reads what it will write).
 class Copy {
  public:
   Copy(torch::Device device, int64_t cache);

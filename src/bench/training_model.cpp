@@ -45,10 +45,17 @@ Batch random_batch(const ModelConfig& config, const RandomBatchOptions& options)
   return batch;
 }
 
+std::shared_ptr<Seq2Seq> random_model(const ModelConfig& config, torch::Device device) {
+  auto model = std::make_shared<Seq2Seq>(config);
+  model->to(device);
+  torch::Generator random = at::globalContext().defaultGenerator(device);
+  random.set_current_seed(kSeed);
+  model->initialise(random);
+  return model;
+}
+
 TrainingModel::TrainingModel(const ModelConfig& config, const TrainingModelOptions& options)
-    : model_(std::make_shared<Seq2Seq>(config)), communicator_(make_single_communicator()) {
-  model_->initialise(kSeed);
-  model_->to(options.device);
+    : model_(random_model(config, options.device)), communicator_(make_single_communicator()) {
   weights_.emplace(*model_, options.type);
   optimizer_ = make_optimizer(options.optimizer, weights_->learning());
   step_.emplace(*model_, *weights_, *optimizer_, *communicator_, options.step);
@@ -69,6 +76,7 @@ void TrainingModel::train_encoder(const torch::Tensor& source) {
 
 void restart_peak_memory(torch::Device device) {
   if (device.is_cuda()) {
+    at::globalContext().lazyInitDevice(device.type());  // before, the allocator knows no device
     at::accelerator::emptyCache();
     at::accelerator::resetPeakStats(std::max<c10::DeviceIndex>(device.index(), 0));
     return;

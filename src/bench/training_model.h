@@ -16,6 +16,9 @@ struct RandomBatchOptions {
 
 Batch random_batch(const ModelConfig& config, const RandomBatchOptions& options);
 
+// Drawn where it is to live: a CPU draws 200 million normal numbers on one thread.
+std::shared_ptr<Seq2Seq> random_model(const ModelConfig& config, torch::Device device);
+
 struct TrainingModelOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype type = torch::kFloat32;

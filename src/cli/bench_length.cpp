@@ -42,7 +42,7 @@ void print_table(const std::vector<bench::LengthSpeed>& speeds) {
     fmt::print("\n");
   }
   for (const bench::Row& row : bench::rows_of(speeds)) {
-    if (row.floor) bench::print(row);
+    if (row.unit == bench::kFlatnessUnit) bench::print(row);
   }
 }
 
@@ -74,7 +74,6 @@ void run(Flags& flags) {
 void add_bench_length(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::LengthSpeedOptions& options = flags->options;
-  options.timing = {.rounds = 3, .round_ms = 100};
   CLI::App* command = bench.add_subcommand(
       "length", "Speed, FLOPs and memory against length, for every mixer: the paper's figures");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));

@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include "bench/conv_speed.h"
@@ -18,8 +19,9 @@ struct Flags {
 
 void print_table(const std::vector<bench::ConvSpeed>& speeds,
                  const bench::ConvSpeedOptions& options) {
-  fmt::print("B={} T={} C={} H={} {}, copy {:.4g} GB/s\n", options.batch, options.time,
+  fmt::print("B={} T={} C={} H={} {}{}, copy {:.4g} GB/s\n", options.batch, options.time,
              options.channels, options.heads, c10::toString(options.type),
+             options.device.is_cpu() ? fmt::format(", {} threads", at::get_num_threads()) : "",
              bench::median_copy_bandwidth(speeds) / 1e9);
   fmt::print("{:<34} {:>9} {:>9} {:>7} {:>6} {:>9} {:>7} {:>9} {:>7}\n", "op", "ms", "bytes",
              "GB/s", "copy", "floor ms", "×floor", "peer ms", "×peer");
@@ -47,7 +49,12 @@ void run(Flags& flags) {
   BenchRun run(flags.common, "bench ops");
   options.watch = run.watch();
   const auto speeds = bench::measure_convs(options);
-  run.finish(bench::rows_of(speeds), [&] { print_table(speeds, options); });
+  auto rows = bench::rows_of(speeds);
+  if (options.device.is_cpu()) {
+    const int threads = at::get_num_threads();
+    rows.push_back({.name = "threads", .value = static_cast<double>(threads), .unit = "threads"});
+  }
+  run.finish(rows, [&] { print_table(speeds, options); });
 }
 
 void add_positive(CLI::App& command, const char* name, int64_t& value, const char* text) {

@@ -17,6 +17,7 @@ struct Flags {
   std::optional<int64_t> tokens, source, target;
   std::filesystem::path peer;
   bool detail = false;
+  int64_t longest = 0;  // kernels to list
 };
 
 void print_detail(const bench::StepSpeed& speed) {
@@ -32,8 +33,26 @@ void print_detail(const bench::StepSpeed& speed) {
   }
 }
 
+void print_profile(const bench::StepSpeed& speed, int64_t longest) {
+  constexpr size_t kWidth = 130;
+  if (speed.kernels.empty()) {
+    return fmt::print("\n{}: the profiler saw no kernels; is CUPTI there?\n", speed.name);
+  }
+  fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "the GPU's time", "ms", "of step",
+             "launches");
+  for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
+    fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
+               part.launches);
+  }
+  for (const bench::KernelTime& kernel : speed.kernels) {
+    if (longest-- <= 0) break;
+    fmt::print("  {:>9.3f} ms {:>5}×  {}\n", kernel.ms, kernel.launches,
+               kernel.name.substr(0, kWidth));
+  }
+}
+
 void print_table(const std::vector<bench::StepSpeed>& speeds,
-                 const std::map<std::string, bench::PeerStep>& peers, bool detail) {
+                 const std::map<std::string, bench::PeerStep>& peers, const Flags& flags) {
   fmt::print("{:<28} {:>11} {:>10} {:>9} {:>6} {:>9} {:>9} {:>8} {:>7}  {}\n", "step", "tokens/s",
              "examples/s", "ms", "FLOPs", "memory", "products", "+ rest", "×floor", "peer");
   for (const bench::StepSpeed& speed : speeds) {
@@ -51,7 +70,8 @@ void print_table(const std::vector<bench::StepSpeed>& speeds,
     fmt::print("\n");
   }
   for (const bench::StepSpeed& speed : speeds) {
-    if (detail && !speed.products.empty()) print_detail(speed);
+    if (flags.detail && !speed.products.empty()) print_detail(speed);
+    if (flags.options.profile) print_profile(speed, flags.longest);
   }
 }
 
@@ -63,6 +83,9 @@ void run(Flags& flags) {
   options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
   options.models = flags.models.configs(flags.common, kFamilies);
+  require(!options.profile || options.training.device.is_cuda(),
+          "--profile: it shows a GPU's kernels, and the device is {}; use --device cuda",
+          options.training.device.str());
   std::map<std::string, bench::PeerStep> peers;
   if (!flags.peer.empty()) peers = bench::read_peers(flags.peer);
   BenchRun run(flags.common, "bench step");
@@ -72,7 +95,7 @@ void run(Flags& flags) {
   for (const bench::StepSpeed& speed : speeds) {
     for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
   }
-  run.finish(rows, [&] { print_table(speeds, peers, flags.detail); });
+  run.finish(rows, [&] { print_table(speeds, peers, flags); });
 }
 
 }  // namespace
@@ -106,6 +129,13 @@ void add_bench_step(CLI::App& bench) {
   command->add_option("--peer", flags->peer, "The lines that bench/peer_step.py printed");
   command->add_flag("!--no-products", options.products, "Do not time the products alone");
   command->add_flag("--detail", flags->detail, "Every product, and the bytes of every other part");
+  command->add_flag("!--no-graph", options.training.step.graph,
+                    "Launch every step anew, instead of recording it once");
+  CLI::Option* profile = command->add_flag("--profile", options.profile,
+                                           "One more step: a GPU's time by part of the step");
+  command->add_option("--longest", flags->longest, "List so many kernels of the profile too")
+      ->check(kPositive)
+      ->needs(profile);
   add_bench_flags(*command, flags->common);
   command->footer(
       "×floor: the step against its matrix products timed alone plus moving the bytes of the rest "

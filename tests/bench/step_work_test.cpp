@@ -80,8 +80,15 @@ TEST(StepWork, BytesOfTheRestAreThoseCountedByHand) {
   EXPECT_DOUBLE_EQ(bytes_of(work, "gates and convolutions"), 2 * tokens * 16 * 128);
   // Two norms a block, three in the decoder, one at the end: 6d bytes each way.
   EXPECT_DOUBLE_EQ(bytes_of(work, "norms and residual sums"), (20 * 5 + 10 * 7) * 12.0 * 128);
-  EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 10 * 512);
+  EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 2 * 512 / 8);  // ReLU's bits
   EXPECT_DOUBLE_EQ(bytes_of(work, "loss"), 10 * 2 * 2.0 * 32128);
+}
+
+TEST(StepWork, AGateIsAPassOfItsOwn) {
+  const ModelConfig config = find_model_config("paper-light-tiny", {"ffn=gated_gelu"});
+  const StepShape shape{.batch = 2, .work = {.source = 10, .target = 5}, .element_bytes = 2};
+  EXPECT_DOUBLE_EQ(bytes_of(step_work(config, shape), "activations"),
+                   2 * 30 * 16.0 * static_cast<double>(config.d_ff));
 }
 
 TEST(StepWork, TheOptimizerMovesEveryParameter) {
