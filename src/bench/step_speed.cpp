@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "ops/linear.h"
 #include "train/pace.h"
 
 namespace convseq::bench {
@@ -20,17 +21,15 @@ int64_t rows_for(const StepSpeedOptions& options) {
 
 TimedProduct time_product(const Product& product, const StepSpeedOptions& options,
                           const TimingOptions& timing) {
-  const torch::NoGradGuard no_grad;
   const auto random = [&](int64_t rows, int64_t columns) {
     return torch::randn({rows, columns}, torch::TensorOptions(options.training.device))
         .to(options.training.type);
   };
-  const auto x = random(product.rows, product.in), w = random(product.out, product.in);
+  const auto x = random(product.rows, product.in).requires_grad_();
+  const auto w = random(product.out, product.in).requires_grad_();
   const auto dy = random(product.rows, product.out);
   const Work work = [&] {
-    at::linear(x, w);
-    at::mm(dy, w);
-    at::mm(dy.t(), x);
+    torch::autograd::grad({ops::linear_and_input(x, w).output}, {x, w}, {dy});
   };
   const double ms = milliseconds_of(options.training.device, {work}, timing).front();
   return {.what = fmt::format("{} × {} × {}", product.rows, product.in, product.out),

@@ -75,6 +75,7 @@ double measure_product_flops(torch::Device device, torch::Dtype type) {
 
 int64_t peak_memory_bytes(torch::Device device) {
   if (device.is_cuda()) {
+    at::globalContext().lazyInitDevice(device.type());  // there may be no allocator yet
     const auto stats = at::accelerator::getDeviceStats(std::max<int8_t>(device.index(), 0));
     return stats.allocated_bytes[0].peak;
   }
