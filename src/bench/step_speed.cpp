@@ -11,8 +11,6 @@
 namespace convseq::bench {
 namespace {
 
-using torch::autograd::variable_list;
-
 constexpr double kGibi = 1 << 30;
 
 int64_t rows_for(const StepSpeedOptions& options) {
@@ -29,6 +27,7 @@ TimedProduct time_product(const Product& product, const StepSpeedOptions& option
   const auto w = random(product.out, product.in).requires_grad_();
   const auto dy = random(product.rows, product.out);
   const Work work = [&] {
+    const ops::ProductTuning tuning;
     torch::autograd::grad({ops::linear_and_input(x, w).output}, {x, w}, {dy});
   };
   const double ms = milliseconds_of(options.training.device, {work}, timing).front();

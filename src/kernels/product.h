@@ -31,9 +31,11 @@ struct Product {
   size_t workspace_bytes = 0;
 };
 
-// The first time that it meets a size, and no graph is being recorded, it tries the library's best
-// guesses and keeps the fastest.
 void product_cuda(const Product& product, Stream stream);
+
+// While on, a product of a new size tries the library's best guesses and keeps the fastest for the
+// rest of the process; otherwise its first guess is taken. Of the whole process.
+void tune_products(bool on);
 
 bool built_with_products();
 size_t product_workspace_bytes();

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -216,28 +216,50 @@ Key key_of(const Product& p) {
           alignment_of(p.out)};
 }
 
+// How each size is done.
+class Ways {
+ public:
+  static Ways& of_process() {
+    static Ways ways;
+    return ways;
+  }
+
+  cublasLtMatmulAlgo_t find(const Product& product, const Call& call, cublasLtHandle_t handle,
+                            cudaStream_t stream) {
+    const std::scoped_lock lock(mutex_);
+    const Key key = key_of(product);
+    const auto known = ways_.find(key);
+    const bool tuning = tunes && !is_recording(stream);
+    if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.algorithm;
+    const Way way{tuning ? fastest(call, handle, stream) : call.guesses(handle).front().algo,
+                  tuning};
+    ways_[key] = way;
+    return way.algorithm;
+  }
+
+  std::atomic<bool> tunes = false;
+
+ private:
+  struct Way {
+    cublasLtMatmulAlgo_t algorithm;
+    bool tuned;
+  };
+
+  std::mutex mutex_;
+  std::map<Key, Way> ways_;
+};
+
 }  // namespace
 
 void product_cuda(const Product& product, Stream on) {
   if (product.rows == 0 || product.columns == 0) return;
-  static std::mutex mutex;
-  static std::map<Key, cublasLtMatmulAlgo_t> chosen;
   const auto stream = static_cast<cudaStream_t>(on);
   const cublasLtHandle_t handle = handle_of_device();
   const Call call(product);
-  const std::scoped_lock lock(mutex);
-  const auto [known, is_new] = chosen.try_emplace(key_of(product));
-  if (is_new) {
-    try {
-      known->second =
-          is_recording(stream) ? call.guesses(handle).front().algo : fastest(call, handle, stream);
-    } catch (...) {
-      chosen.erase(known);
-      throw;
-    }
-  }
-  check(call.launch(handle, known->second, stream));
+  check(call.launch(handle, Ways::of_process().find(product, call, handle, stream), stream));
 }
+
+void tune_products(bool on) { Ways::of_process().tunes = on; }
 
 bool built_with_products() { return true; }
 

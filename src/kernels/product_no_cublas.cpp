@@ -7,6 +7,8 @@ void product_cuda(const Product&, Stream) {
   fail("product: this build has no cuBLASLt; build where it and libtorch's CUDA libraries are");
 }
 
+void tune_products(bool) {}
+
 bool built_with_products() { return false; }
 size_t product_workspace_bytes() { return 0; }
 int64_t product_bits_stride(int64_t) { return 0; }

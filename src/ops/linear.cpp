@@ -161,6 +161,9 @@ class ReluFeedForward : public torch::autograd::Function<ReluFeedForward> {
 
 }  // namespace
 
+ProductTuning::ProductTuning() { kernels::tune_products(true); }
+ProductTuning::~ProductTuning() { kernels::tune_products(false); }
+
 OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& weight) {
   if (!has_kernel(x, weight)) return {at::linear(x, weight), x};
   const auto both = Linear::apply(x, weight);

@@ -11,4 +11,14 @@ OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& wei
 OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
                                            const torch::Tensor& down);
 
+// While it lives, products of a new size are tried in several ways, and the fastest is kept for the
+// rest of the process: for work that comes again and again.
+class ProductTuning {
+ public:
+  ProductTuning();
+  ~ProductTuning();
+  ProductTuning(const ProductTuning&) = delete;
+  ProductTuning& operator=(const ProductTuning&) = delete;
+};
+
 }  // namespace convseq::ops

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ops/linear.h"
 #include "train/clip.h"
 
 namespace convseq {
@@ -190,22 +191,28 @@ StepResult TrainStep::step_on_device(Inputs inputs, double learning_rate) {
 
 torch::Tensor TrainStep::recorded(const Inputs& on_host) {
   if (graph_->is_recorded() && on_host.has_shape_of(recorded_)) {
-    recorded_.copy_from(on_host);
     same_shapes_ = 0;
-  } else {
-    const Inputs inputs = on_host.on(model_.output_matrix().device());
-    // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
-    // there already is given up only for a shape that stays.
-    const int steps_before = graph_->is_recorded() ? 6 : 2;
-    same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
-    last_ = inputs;
-    if (!records_ || same_shapes_ < steps_before) return find_gradients_and_move(inputs);
+    recorded_.copy_from(on_host);
+    graph_->play();
+    return recorded_sums_;
+  }
+  const Inputs inputs = on_host.on(model_.output_matrix().device());
+  // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
+  // there already is given up only for a shape that stays.
+  const int steps_before = graph_->is_recorded() ? 6 : 2;
+  same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
+  last_ = inputs;
+  if (records_ && same_shapes_ >= steps_before) {
     recorded_ = inputs;
     records_ = graph_->record([&] { recorded_sums_ = find_gradients_and_move(recorded_); });
-    if (!records_) return find_gradients_and_move(inputs);
+    if (records_) {
+      graph_->play();
+      return recorded_sums_;
+    }
   }
-  graph_->play();
-  return recorded_sums_;
+  std::optional<ops::ProductTuning> tuning;  // the last time before it is recorded
+  if (records_ && same_shapes_ + 1 == steps_before) tuning.emplace();
+  return find_gradients_and_move(inputs);
 }
 
 bool TrainStep::Inputs::has_shape_of(const Inputs& other) const {
