@@ -98,26 +98,48 @@ __device__ void load_gradient(const AdamWTensor& t, int64_t i, int64_t end, bool
   }
 }
 
+// Σ x² of a thread's share of a slice; of a whole slice many packs are on their way at once.
+template <class T>
+__device__ float squares(const T* from, const Slice& slice, bool packed) {
+  constexpr int kValues = 16 / sizeof(T), kAtOnce = 8;
+  constexpr int kRound = kThreads * kValues * kAtOnce;
+  static_assert(kSlice % kRound == 0);
+  float sum = 0;
+  if (!packed || slice.end - slice.begin < kSlice) {
+    for (int64_t i = slice.begin + threadIdx.x; i < slice.end; i += kThreads) {
+      sum += to_float(from[i]) * to_float(from[i]);
+    }
+    return sum;
+  }
+  for (int round = 0; round < kSlice; round += kRound) {
+    const T* first = from + slice.begin + round + threadIdx.x * kValues;
+    Pack<T, kValues> packs[kAtOnce];
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      packs[n] = load_pack<T, kValues>(first + n * kThreads * kValues);
+    }
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      float x[kValues];
+      unpack(packs[n], x);
+#pragma unroll
+      for (int v = 0; v < kValues; ++v) sum += x[v] * x[v];
+    }
+  }
+  return sum;
+}
+
 // The squares of a slice's gradients and, where steps go by size, of its values.
 __global__ void __launch_bounds__(kThreads)
     sums_kernel(const __grid_constant__ Tensors all, bool by_size, Sums* sums) {
   const Slice slice = slice_of(all, blockIdx.x);
   const AdamWTensor& t = all.tensor[slice.tensor];
   const bool packed = is_packed(t);
-  float of_gradient = 0, of_value = 0;
-#pragma unroll 4
-  for (int64_t i = slice.begin + threadIdx.x * kPack; i < slice.end; i += kThreads * kPack) {
-    float g[kPack], p[kPack] = {};
-    load_gradient(t, i, slice.end, packed, g);
-    if (by_size) load_some(t.value, i, slice.end, packed, p);
-#pragma unroll
-    for (int v = 0; v < kPack; ++v) {
-      of_gradient += g[v] * g[v];
-      of_value += p[v] * p[v];
-    }
-  }
-  const double gradient = block_sum(of_gradient);
-  const double value = by_size ? block_sum(of_value) : 0;
+  const double gradient =
+      block_sum(t.gradient_type == Type::Bf16
+                    ? squares(static_cast<const bf16*>(t.gradient), slice, packed)
+                    : squares(static_cast<const float*>(t.gradient), slice, packed));
+  const double value = by_size ? block_sum(squares(t.value, slice, packed)) : 0;
   if (threadIdx.x == 0) sums[all.blocks_before + blockIdx.x] = {gradient, value};
 }
 
@@ -126,6 +148,7 @@ __global__ void __launch_bounds__(kThreads)
     decide_kernel(const Sums* sums, int blocks, double max_norm, const double* loss, double* norm,
                   Outcome* outcome) {
   double squares = 0;
+#pragma unroll 8
   for (int i = threadIdx.x; i < blocks; i += kThreads) squares += sums[i].gradient;
   const double found = sqrt(block_sum(squares));
   if (threadIdx.x > 0) return;

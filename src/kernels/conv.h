@@ -65,7 +65,12 @@ struct DynamicTaps {
   const void* values = nullptr;
   Type type = Type::Fp32;
   bool softmax = true;
+  int64_t stride = 0;  // values from one position to the next, as in their gradient; 0: H·k
 };
+
+inline int64_t stride_of(const ConvShape& shape, const DynamicTaps& taps) {
+  return taps.stride == 0 ? shape.heads * shape.kernel : taps.stride;
+}
 
 struct DynamicConvForward {
   const void* x = nullptr;
@@ -78,7 +83,9 @@ struct DynamicConvBackward {
   DynamicTaps taps;
   const void* dy = nullptr;
   void* dx = nullptr;
-  void* dtaps = nullptr;  // of the values given, in their type; this or dx: null as above
+  // Of the values given, in their type and with their stride; what lies between is not written.
+  // This or dx: null as above.
+  void* dtaps = nullptr;
 };
 
 void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,

@@ -31,6 +31,13 @@ void check_conv(const ConvShape& shape, const char* what) {
           "{}: {} channels don't divide into {} heads", what, shape.channels, shape.heads);
 }
 
+void check_taps(const ConvShape& shape, const DynamicTaps& taps, const char* what) {
+  constexpr int64_t kMost = kLargest / 64;  // positions that a warp reads at once lie within an int
+  const int64_t least = shape.heads * shape.kernel, stride = stride_of(shape, taps);
+  require(stride >= least && stride <= kMost, "{}: taps {} apart; wants {}..{}", what, stride,
+          least, kMost);
+}
+
 unsigned grid_of(int64_t blocks, const char* what) {
   require(blocks <= INT_MAX, "{}: {} blocks are over the {} of a launch; use a smaller batch", what,
           blocks, INT_MAX);

@@ -8,6 +8,8 @@ namespace convseq::kernels {
 void check_sizes(const ConvShape& shape, const char* what);
 void check_conv(const ConvShape& shape, const char* what);  // sizes, taps and heads
 
+void check_taps(const ConvShape& shape, const DynamicTaps& taps, const char* what);
+
 // The number of blocks of a launch, if one takes that many.
 unsigned grid_of(int64_t blocks, const char* what);
 

@@ -41,6 +41,13 @@ void check(const ConvShape& shape) {
           shape.left, reach);
 }
 
+void check(const ConvShape& shape, const DynamicTaps& taps) {
+  check(shape);
+  require(stride_of(shape, taps) >= shape.heads * shape.kernel,
+          "dynamic_conv: taps {} apart for {} of a position", taps.stride,
+          shape.heads * shape.kernel);
+}
+
 // Long enough that what neighbours both need costs little; by the shape alone.
 Pieces cut(const ConvShape& shape) {
   const int64_t tiles = kTile * shape.dilation;  // pieces hold whole tiles
@@ -139,7 +146,7 @@ void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const 
 
 void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,
                               const CpuRun& run) {
-  check(shape);
+  check(shape, arrays.taps);
   const Pieces pieces = cut_rows(shape);
   spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.forward(shape, arrays, pieces, part);
@@ -148,7 +155,7 @@ void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& 
 
 void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays,
                                const CpuRun& run) {
-  check(shape);
+  check(shape, arrays.taps);
   const Pieces pieces = cut(shape);
   spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.backward(shape, arrays, pieces, part);

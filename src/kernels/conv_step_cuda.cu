@@ -13,8 +13,8 @@ struct StepShape {
   int kernel;
   int dilation;
   int64_t position;
-  bool shared;   // one set of taps for the whole batch
-  bool softmax;  // of the taps given
+  int64_t tap_stride;  // from row to row; 0: they share one set
+  bool softmax;        // of the taps given
 };
 
 // One channel of one row a thread: no other reads or writes its slots of the ring.
@@ -26,8 +26,8 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t row = index / shape.channels;
   const int channel = static_cast<int>(index % shape.channels);
   const int head = channel / (shape.channels / shape.heads);
-  const int64_t set = shape.shared ? head : row * shape.heads + head;
-  const TapSet<Tap> own(taps + set * shape.kernel, shape.kernel, shape.softmax);
+  const TapSet<Tap> own(taps + row * shape.tap_stride + head * shape.kernel, shape.kernel,
+                        shape.softmax);
 
   const int64_t slots = int64_t{shape.kernel - 1} * shape.dilation;
   T* own_ring = ring + row * slots * shape.channels + channel;
@@ -53,7 +53,7 @@ void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps
                        static_cast<int>(shape.kernel),
                        static_cast<int>(shape.dilation),
                        arrays.position,
-                       shared,
+                       shared ? 0 : stride_of(shape, arrays.dynamic_taps),
                        !shared && arrays.dynamic_taps.softmax};
   conv_step_kernel<T, Tap><<<blocks, kThreads, 0, stream>>>(step, static_cast<const T*>(arrays.x),
                                                             taps, static_cast<T*>(arrays.ring),
@@ -71,6 +71,7 @@ void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream strea
     if (arrays.static_taps != nullptr) {
       return launch_step<T>(shape, arrays, arrays.static_taps, true, cuda_stream);
     }
+    check_taps(shape, arrays.dynamic_taps, "conv_step");
     with_type(arrays.dynamic_taps.type, [&](auto tap) {
       launch_step<T>(shape, arrays, static_cast<const decltype(tap)*>(arrays.dynamic_taps.values),
                      false, cuda_stream);

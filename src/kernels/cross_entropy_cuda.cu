@@ -1,79 +1,52 @@
-#include <cfloat>
+#include <algorithm>
 
-#include "kernels/cross_entropy.h"
-#include "kernels/cuda_common.cuh"
+#include "kernels/cross_entropy_row.cuh"
 
 namespace convseq::kernels {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kWarps = kThreads / kLanes;
+using namespace cross_entropy;
 
-// What is known of some of a row's logits: the largest and where it first stands, Σ exp(x −
-// largest) and Σ x.
-struct Seen {
-  float largest = -FLT_MAX;
-  int at = INT32_MAX;
-  float exponentials = 0;
-  float sum = 0;
+constexpr int kPack = 4;
 
-  __device__ void add(float x, int place) {
-    sum += x;
-    if (x > largest) {
-      exponentials *= __expf(largest - x);
-      largest = x;
-      at = place;
-    }
-    exponentials += __expf(x - largest);
-  }
-  __device__ void add(const Seen& other) {
-    const bool other_leads = other.largest > largest || (other.largest == largest && other.at < at);
-    const float lead = fmaxf(largest, other.largest);
-    exponentials =
-        exponentials * __expf(largest - lead) + other.exponentials * __expf(other.largest - lead);
-    largest = lead;
-    at = other_leads ? other.at : at;
-    sum += other.sum;
-  }
-  __device__ Seen of_lane(int mask) const {
-    return {__shfl_xor_sync(kAllLanes, largest, mask), __shfl_xor_sync(kAllLanes, at, mask),
-            __shfl_xor_sync(kAllLanes, exponentials, mask), __shfl_xor_sync(kAllLanes, sum, mask)};
-  }
-};
+// Of a row in the registers of a block: packs of a thread, blocks on a multiprocessor.
+template <int P>
+constexpr int64_t kMostClasses = int64_t{kThreads * kPack} * P;
+template <int P>
+constexpr int kResident = P <= 4 ? 3 : 1;
 
-// Every thread gets the block's; the order of the sums is fixed.
-__device__ Seen of_block(Seen seen) {
-  __shared__ Seen of_warps[kWarps];
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) seen.add(seen.of_lane(mask));
-  if (threadIdx.x % kLanes == 0) of_warps[threadIdx.x / kLanes] = seen;
-  __syncthreads();
-  Seen all = of_warps[0];
-  for (int warp = 1; warp < kWarps; ++warp) all.add(of_warps[warp]);
-  return all;
+template <class T>
+__device__ T* slope_of(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
+                       int64_t row) {
+  return arrays.slope == nullptr ? nullptr : static_cast<T*>(arrays.slope) + row * shape.classes;
 }
 
-template <class T, int V>
-__device__ void fill_with_zeros(T* row, int classes) {
+__device__ float4* result_of(const CrossEntropyArrays& arrays, int64_t row) {
+  return reinterpret_cast<float4*>(arrays.rows) + row;
+}
+
+// A row that does not count: zeros throughout.
+template <int V, class T>
+__device__ void leave_out(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
+                          int64_t row, T* slope) {
+  if (threadIdx.x == 0) *result_of(arrays, row) = make_float4(0, 0, 0, 0);
+  if (slope == nullptr) return;
   const float zeros[V] = {};
-  for (int c = threadIdx.x * V; c < classes; c += kThreads * V) store_values(row + c, zeros);
+  const int classes = static_cast<int>(shape.classes);
+  for (int c = threadIdx.x * V; c < classes; c += kThreads * V) store_values(slope + c, zeros);
 }
 
-// A block a row. The second time the row is read it comes from the cache.
+// Any number of classes, a block a row. The second time the row is read it comes from the cache.
 template <class T, int V>
 __global__ void __launch_bounds__(kThreads)
-    cross_entropy_kernel(CrossEntropyShape shape, CrossEntropyArrays arrays) {
+    general_kernel(CrossEntropyShape shape, CrossEntropyArrays arrays) {
+  __shared__ Seen of_warps[kWarps];
   const int64_t row = blockIdx.x;
   const int classes = static_cast<int>(shape.classes);
   const int64_t label = arrays.labels[row];
   const float* logits = arrays.logits + row * classes;
-  T* slope = arrays.slope == nullptr ? nullptr : static_cast<T*>(arrays.slope) + row * classes;
-  float4* result = reinterpret_cast<float4*>(arrays.rows) + row;
-  if (label == shape.ignored) {
-    if (threadIdx.x == 0) *result = make_float4(0, 0, 0, 0);
-    if (slope != nullptr) fill_with_zeros<T, V>(slope, classes);
-    return;
-  }
+  T* slope = slope_of<T>(shape, arrays, row);
+  if (label == shape.ignored) return leave_out<V>(shape, arrays, row, slope);
 
   Seen seen;
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
@@ -82,48 +55,166 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int v = 0; v < V; ++v) seen.add(x[v] * shape.scale, c + v);
   }
-  const Seen all = of_block(seen);
-  const float weight = arrays.weights == nullptr ? 1.f : arrays.weights[row];
-  const float log_z = all.largest + logf(all.exponentials);
-  if (threadIdx.x == 0) {
-    const float nll = log_z - logits[label] * shape.scale;
-    const float z_loss = shape.z_loss * log_z * log_z;
-    const float mean_log_p = all.sum / static_cast<float>(classes) - log_z;
-    float loss = (1 - shape.smoothing) * nll + z_loss;
-    if (shape.smoothing > 0) loss -= shape.smoothing * mean_log_p;
-    *result = make_float4(weight * loss, nll, z_loss, all.at == label ? 1.f : 0.f);
-  }
+  const Seen all = of_block(seen, of_warps);
+  const RowLoss loss(arrays, row, all);
+  if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logits[label]);
   if (slope == nullptr) return;
-
-  const float factor = weight * (1 + 2 * shape.z_loss * log_z);
-  const float everywhere = weight * shape.smoothing / static_cast<float>(classes);
-  const float at_target = weight * (1 - shape.smoothing);
+  const SlopeRule rule = loss.rule(shape, label);
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
     float x[V];
     load_values(logits + c, x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      x[v] = factor * __expf(x[v] * shape.scale - log_z) - everywhere;
-      if (c + v == label) x[v] -= at_target;
-    }
+    for (int v = 0; v < V; ++v) x[v] = __expf(x[v] * shape.scale - loss.log_z);
+    rule.apply(c, x);
     store_values(slope + c, x);
   }
+}
+
+// A thread's share of a row: pack p stands at class (p · kThreads + thread) · kPack. It waits in
+// shared memory until the row before is done, then lives in registers.
+template <int P>
+struct Share {
+  int classes;
+  float* waiting;  // [classes]
+
+  __device__ static int place(int p) {
+    return (p * kThreads + static_cast<int>(threadIdx.x)) * kPack;
+  }
+  template <class Use>
+  __device__ void each_pack(Use use) const {  // use(p) for all that is there
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      if (place(p) < classes) use(p);
+    }
+  }
+  __device__ void fetch(const float* row) const {
+    each_pack([&](int p) { copy_16_async(waiting + place(p), row + place(p), true); });
+  }
+  __device__ void take(float scale, float (&x)[P][kPack]) const {
+    wait_for_copies();
+    each_pack([&](int p) {
+      load_values(waiting + place(p), x[p]);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) x[p][v] *= scale;
+    });
+  }
+  // The values become exp(x − the thread's largest).
+  __device__ Seen see(float (&x)[P][kPack]) const {
+    Seen seen;
+    each_pack([&](int p) {
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) {
+        seen.sum += x[p][v];
+        if (x[p][v] > seen.largest) seen.at = place(p) + v;
+        seen.largest = fmaxf(seen.largest, x[p][v]);
+      }
+    });
+    each_pack([&](int p) {
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) {
+        x[p][v] = small_exp(x[p][v] - seen.largest);
+        seen.exponentials += x[p][v];
+      }
+    });
+    return seen;
+  }
+};
+
+// A block takes row after row; the next is on its way while one is worked on. A row is read once,
+// and each of its exponentials made once.
+template <class T, int P>
+__global__ void __launch_bounds__(kThreads, kResident<P>)
+    cross_entropy_kernel(CrossEntropyShape shape, CrossEntropyArrays arrays) {
+  extern __shared__ float4 row_memory[];
+  __shared__ Seen of_warps[2][kWarps];
+  const int classes = static_cast<int>(shape.classes);
+  const Share<P> share{classes, reinterpret_cast<float*>(row_memory)};
+  const auto label_of = [&](int64_t row) {
+    return row < shape.rows ? arrays.labels[row] : shape.ignored;
+  };
+  const auto fetch = [&](int64_t row, int64_t label) {
+    if (label != shape.ignored) share.fetch(arrays.logits + row * classes);
+  };
+  const int64_t step = gridDim.x;
+  int64_t label = label_of(blockIdx.x), next_label = label_of(blockIdx.x + step);
+  fetch(blockIdx.x, label);
+  int turn = 0;
+  for (int64_t row = blockIdx.x; row < shape.rows; row += step) {
+    T* slope = slope_of<T>(shape, arrays, row);
+    const int64_t label_after = label_of(row + 2 * step);
+    if (label == shape.ignored) {
+      fetch(row + step, next_label);
+      leave_out<kPack>(shape, arrays, row, slope);
+    } else {
+      float x[P][kPack], logit = 0;
+      share.take(shape.scale, x);
+      if (threadIdx.x == 0) logit = arrays.logits[row * classes + label];
+      fetch(row + step, next_label);
+      const Seen seen = share.see(x);
+      const Seen all = of_block(seen, of_warps[turn]);
+      turn = 1 - turn;
+      const RowLoss loss(arrays, row, all);
+      if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logit);
+      if (slope != nullptr) {
+        SlopeRule rule = loss.rule(shape, label);
+        rule.factor *= __expf(seen.largest - loss.log_z);
+        share.each_pack([&](int p) {
+          rule.apply(share.place(p), x[p]);
+          store_values(slope + share.place(p), x[p]);
+        });
+      }
+    }
+    label = next_label;
+    next_label = label_after;
+  }
+}
+
+int device_number(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device), "cross_entropy");
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "cross_entropy");
+  return value;
+}
+
+// Whether rows fit the registers and the shared memory of a block.
+bool fits(const CrossEntropyShape& shape) {
+  constexpr size_t kBeside = 2048;  // what else a block has in shared memory
+  return shape.classes <= kMostClasses<16> &&
+         shape.classes * sizeof(float) + kBeside <=
+             static_cast<size_t>(device_number(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
+template <class T, int P>
+void launch(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays, cudaStream_t stream) {
+  const auto kernel = cross_entropy_kernel<T, P>;
+  const size_t bytes = shape.classes * sizeof(float);
+  const int64_t resident = int64_t{kResident<P>} * device_number(cudaDevAttrMultiProcessorCount);
+  allow_shared_memory(kernel, bytes);
+  kernel<<<static_cast<unsigned>(std::min(shape.rows, resident)), kThreads, bytes, stream>>>(
+      shape, arrays);
+}
+
+template <class T, int V>
+void launch_general(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
+                    cudaStream_t stream) {
+  general_kernel<T, V>
+      <<<grid_of(shape.rows, "cross_entropy"), kThreads, 0, stream>>>(shape, arrays);
 }
 
 }  // namespace
 
 void cross_entropy_cuda(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
-                        Stream stream) {
+                        Stream on) {
   if (shape.rows == 0 || shape.classes == 0) return;
-  constexpr int kPack = 4;
+  const auto stream = static_cast<cudaStream_t>(on);
   const bool packed =
       shape.classes % kPack == 0 && is_aligned(arrays.logits) && is_aligned(arrays.slope);
   with_type(shape.slope_type, [&](auto type) {
-    with_bool(packed, [&](auto in_packs) {
-      cross_entropy_kernel<decltype(type), in_packs.value ? kPack : 1>
-          <<<grid_of(shape.rows, "cross_entropy"), kThreads, 0,
-             static_cast<cudaStream_t>(stream)>>>(shape, arrays);
-    });
+    using T = decltype(type);
+    if (!packed) return launch_general<T, 1>(shape, arrays, stream);
+    if (!fits(shape)) return launch_general<T, kPack>(shape, arrays, stream);
+    if (shape.classes <= kMostClasses<4>) return launch<T, 4>(shape, arrays, stream);
+    launch<T, 16>(shape, arrays, stream);
   });
   check_launch("cross_entropy");
 }

@@ -1,5 +1,6 @@
 #include "kernels/conv_band.cuh"
 #include "kernels/dynamic_conv_direct.cuh"
+#include "kernels/dynamic_conv_taps.cuh"
 
 // Dynamic convolutions of bf16 activations whose heads are one strip (64 channels) wide, on the
 // tensor cores; all else goes to the direct kernels. Blocks march as those of the static taps do.
@@ -12,96 +13,6 @@ constexpr int kBackwardRows = 512;
 
 __host__ __device__ constexpr int band_blocks(int kernel) {
   return kernel <= kBandTile + 1 ? 2 : 3;
-}
-
-// The taps of one head in one sequence.
-template <class Tap>
-struct TapRows {
-  const Tap* start;
-  int pitch;
-  int time;
-
-  __device__ TapRows(const BandShape& shape, const BandPlace& place, const Tap* values)
-      : start(values +
-              (int64_t{place.batch} * shape.time * shape.strips + place.strip) * shape.kernel),
-        pitch(shape.strips * shape.kernel),
-        time(shape.time) {}
-
-  __device__ bool exists(int position) const { return position >= 0 && position < time; }
-};
-
-// The taps of 16 positions, one set of K after the other in memory: which of them a lane brings or
-// takes. Neighbouring lanes hold neighbours; sets are spread to a power of two.
-template <int K>
-struct TapLane {
-  static constexpr int kWidth = K <= 4 ? 4 : K <= 8 ? 8 : K <= 16 ? 16 : 32;
-  static constexpr int kRowsAtOnce = kLanes / kWidth;
-  static constexpr int kCount = kBandTile / kRowsAtOnce;
-  int tap = threadIdx.x % kWidth;
-  int first_row = threadIdx.x % kLanes / kWidth;
-
-  __device__ bool holds() const { return tap < K; }
-  __device__ int row(int i) const { return first_row + i * kRowsAtOnce; }
-};
-
-// The taps of 16 positions in the registers of a warp.
-template <class Tap, int K>
-struct WarpTaps {
-  Tap values[TapLane<K>::kCount];
-
-  __device__ void load(const TapRows<Tap>& rows, int first) {
-    const TapLane<K> lane;
-    const Tap* from = rows.start + int64_t{first + lane.first_row} * rows.pitch + lane.tap;
-#pragma unroll
-    for (int i = 0; i < TapLane<K>::kCount; ++i) {
-      values[i] = from_float<Tap>(0.f);
-      if (lane.holds() && rows.exists(first + lane.row(i))) {
-        values[i] = from[i * TapLane<K>::kRowsAtOnce * rows.pitch];
-      }
-    }
-  }
-
-  // Row r's K taps to to(r), in fp32.
-  template <class To>
-  __device__ void store(To to) const {
-    const TapLane<K> lane;
-    if (!lane.holds()) return;
-#pragma unroll
-    for (int i = 0; i < TapLane<K>::kCount; ++i) to(lane.row(i))[lane.tap] = to_float(values[i]);
-  }
-};
-
-// In place, two lanes of a warp together: each every other tap.
-template <int K>
-__device__ void softmax_row(float* taps, bool real) {
-  const int part = threadIdx.x % 2;
-  float values[(K + 1) / 2];
-  float most = -INFINITY, sum = 0;
-#pragma unroll
-  for (int i = 0; i < (K + 1) / 2; ++i) {
-    values[i] = part + 2 * i < K ? taps[part + 2 * i] : -INFINITY;
-    most = fmaxf(most, values[i]);
-  }
-  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
-#pragma unroll
-  for (int i = 0; i < (K + 1) / 2; ++i) sum += values[i] = __expf(values[i] - most);
-  sum += __shfl_xor_sync(kAllLanes, sum, 1);
-  const float scale = 1.f / sum;
-#pragma unroll
-  for (int i = 0; i < (K + 1) / 2; ++i) {
-    if (real && part + 2 * i < K) taps[part + 2 * i] = values[i] * scale;
-  }
-}
-
-// Given taps or logits of a warp's 16 positions to taps in shared memory.
-template <int K, class Tap, class To>
-__device__ void put_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows, int first,
-                         bool take_softmax, To to) {
-  given.store(to);
-  __syncwarp();
-  const int row = threadIdx.x % kLanes / 2;
-  if (take_softmax) softmax_row<K>(to(row), rows.exists(first + row));
-  __syncwarp();
 }
 
 struct DynamicForwardMemory {
@@ -123,15 +34,14 @@ struct DynamicForwardMemory {
 // A chunk is 16 rows a warp, always the same: their taps are the warp's own affair.
 template <class Tap, int K>
 __global__ void __launch_bounds__(kBandThreads, 4)
-    dynamic_forward_kernel(BandShape shape, bool take_softmax, const bf16* x, const Tap* taps,
-                           bf16* y) {
+    dynamic_forward_kernel(BandShape shape, TapForm form, const bf16* x, const Tap* taps, bf16* y) {
   extern __shared__ uint4 shared_memory[];
   const DynamicForwardMemory memory(shape, shared_memory);
   const BandPlace place(shape);
   const int64_t sequence = int64_t{place.batch} * shape.time * shape.channels;
   const int channel = place.strip * kBandStrip;
   const BandRows rows{x + sequence + channel, shape.channels, shape.time};
-  const TapRows<Tap> tap_rows(shape, place, taps);
+  const TapRows<Tap> tap_rows(shape, place, taps, form.stride);
   const int warp_row = threadIdx.x / kLanes * kBandTile;
   const auto begin_step = [&](int step) {
     if (step < place.steps) {
@@ -149,7 +59,7 @@ __global__ void __launch_bounds__(kBandThreads, 4)
   bf16* outputs = memory.outputs + warp_row * kBandStrip;
   for (int step = 0; step < place.steps; ++step) {
     const int position = place.first + step * shape.chunk + warp_row;
-    put_taps<K>(given, tap_rows, position, take_softmax, [&](int r) { return own_taps + r * K; });
+    put_taps<K>(given, tap_rows, position, form.softmax, [&](int r) { return own_taps + r * K; });
     BandTaps<band_blocks(K)> band;
     band.make(
         [&](int r, int q) { return q - r >= 0 && q - r < K ? own_taps[r * K + q - r] : 0.f; });
@@ -195,18 +105,6 @@ struct DynamicBackwardArrays {
   Tap* dtaps;
 };
 
-// With p the softmax: p[j] · (d[j] − sum_l p[l] · d[l]); two lanes together.
-template <int K>
-__device__ void softmax_gradient_row(const float* taps, float* dtaps) {
-  const int part = threadIdx.x % 2;
-  float mean = 0;
-#pragma unroll
-  for (int j = part; j < K; j += 2) mean += taps[j] * dtaps[j];
-  mean += __shfl_xor_sync(kAllLanes, mean, 1);
-#pragma unroll
-  for (int j = part; j < K; j += 2) dtaps[j] = taps[j] * (dtaps[j] - mean);
-}
-
 // d[i][j] = dy[i] · x[i − left + j] over the head's channels, for a warp's 16 positions: exact
 // products, and on to the logits where there was a softmax.
 template <class Tap, int K>
@@ -242,7 +140,7 @@ __device__ void write_tap_gradients(const BandShape& shape, const DynamicBackwar
 
 template <class Tap, int K>
 __global__ void __launch_bounds__(kBandThreads, 3)
-    dynamic_backward_kernel(BandShape shape, bool take_softmax, DynamicBackwardArrays<Tap> arrays) {
+    dynamic_backward_kernel(BandShape shape, TapForm form, DynamicBackwardArrays<Tap> arrays) {
   extern __shared__ uint4 shared_memory[];
   const DynamicBackwardMemory memory(shape, shared_memory);
   const BandPlace place(shape);
@@ -250,7 +148,7 @@ __global__ void __launch_bounds__(kBandThreads, 3)
   const int channel = place.strip * kBandStrip;
   const BandRows dy{arrays.dy + sequence + channel, shape.channels, shape.time};
   const BandRows x{arrays.x + sequence + channel, shape.channels, shape.time};
-  const TapRows<Tap> tap_rows(shape, place, arrays.taps);
+  const TapRows<Tap> tap_rows(shape, place, arrays.taps, form.stride);
   Tap* dtaps = arrays.dtaps + (tap_rows.start - arrays.taps);
   const int before = K - 1 - shape.left;  // rows of dy ahead of the block's own
   const int dy_first = place.first - before;
@@ -266,7 +164,7 @@ __global__ void __launch_bounds__(kBandThreads, 3)
   };
   // The taps of 16 rows, of those added by a step or ahead of all, to the ring.
   const auto put_ring_taps = [&](const WarpTaps<Tap, K>& given, int first_row) {
-    put_taps<K>(given, tap_rows, dy_first + first_row, take_softmax, [&](int r) {
+    put_taps<K>(given, tap_rows, dy_first + first_row, form.softmax, [&](int r) {
       return memory.taps + ring_row(shape, first_row % shape.ring + r) * K;
     });
   };
@@ -292,7 +190,7 @@ __global__ void __launch_bounds__(kBandThreads, 3)
     const int start = step * shape.chunk % shape.ring;
     const int position = place.first + step * shape.chunk + warp_row;
     write_tap_gradients<Tap, K>(shape, memory, tap_rows, ring_row(shape, start + before) + warp_row,
-                                start + warp_row, position, take_softmax, dtaps);
+                                start + warp_row, position, form.softmax, dtaps);
     BandTaps<band_blocks(K)> band;
     band.make([&](int r, int q) {
       const int j = K - 1 - (q - r);
@@ -349,7 +247,7 @@ bool band_forward(const ConvShape& shape, const DynamicConvForward& arrays, cuda
       const auto kernel = dynamic_forward_kernel<Tap, size.value>;
       allow_shared_memory(kernel, bytes);
       kernel<<<blocks, kBandThreads, bytes, stream>>>(
-          band, arrays.taps.softmax, static_cast<const bf16*>(arrays.x),
+          band, form_of(shape, arrays.taps), static_cast<const bf16*>(arrays.x),
           static_cast<const Tap*>(arrays.taps.values), static_cast<bf16*>(arrays.y));
     });
   });
@@ -368,7 +266,7 @@ bool band_backward(const ConvShape& shape, const DynamicConvBackward& arrays, cu
       const auto kernel = dynamic_backward_kernel<Tap, size.value>;
       allow_shared_memory(kernel, bytes);
       kernel<<<blocks, kBandThreads, bytes, stream>>>(
-          band, arrays.taps.softmax,
+          band, form_of(shape, arrays.taps),
           {static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),
            static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx),
            static_cast<Tap*>(arrays.dtaps)});
@@ -381,6 +279,7 @@ bool band_backward(const ConvShape& shape, const DynamicConvBackward& arrays, cu
 void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward& arrays,
                                Stream stream) {
   check_conv(shape, "dynamic_conv_forward");
+  check_taps(shape, arrays.taps, "dynamic_conv_forward");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (!band_forward(shape, arrays, cuda_stream)) direct_dynamic_forward(shape, arrays, cuda_stream);
@@ -390,6 +289,7 @@ void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward&
 void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackward& arrays,
                                 Stream stream) {
   check_conv(shape, "dynamic_conv_backward");
+  check_taps(shape, arrays.taps, "dynamic_conv_backward");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (!band_backward(shape, arrays, cuda_stream)) {

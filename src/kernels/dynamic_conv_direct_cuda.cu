@@ -19,6 +19,7 @@ struct DynamicShape {
   int dilation;
   int left;
   int tiles;
+  int tap_stride;
   bool softmax;
 
   __host__ __device__ int reach() const { return (kernel - 1) * dilation; }
@@ -37,7 +38,7 @@ struct DynamicBlock {
   }
   template <class Tap>
   __device__ const Tap* taps(const DynamicShape& shape, const Tap* all, int position) const {
-    return all + ((sequence + position) * shape.heads + head) * shape.kernel;
+    return all + (sequence + position) * shape.tap_stride + head * shape.kernel;
   }
   __device__ int64_t at(const DynamicShape& shape, int position, int channel) const {
     return (sequence + position) * shape.channels + head * shape.width + channel;
@@ -147,6 +148,7 @@ DynamicShape dynamic_shape(const ConvShape& shape, const DynamicTaps& taps) {
   made.dilation = static_cast<int>(shape.dilation);
   made.left = static_cast<int>(shape.left);
   made.tiles = ceil_div(made.time, kRows);
+  made.tap_stride = static_cast<int>(stride_of(shape, taps));
   made.softmax = taps.softmax;
   return made;
 }

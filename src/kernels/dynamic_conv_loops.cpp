@@ -66,7 +66,7 @@ void softmax_back(const float* taps, int64_t heads, int64_t kernel, float* gradi
 void read_taps(const ConvShape& shape, const DynamicTaps& taps, int64_t position, float* to) {
   const int64_t count = shape.heads * shape.kernel;
   with_type(taps.type, [&](auto zero) {
-    widen(row_of<decltype(zero)>(taps.values, position, count), count, to);
+    widen(row_of<decltype(zero)>(taps.values, position, stride_of(shape, taps)), count, to);
   });
   if (taps.softmax) softmax(to, shape.heads, shape.kernel);
 }
@@ -211,7 +211,7 @@ class DynamicBackward {
     }
     with_type(arrays_.taps.type, [&](auto zero) {
       narrow(gradient_.get(), tap_count_,
-             row_of<decltype(zero)>(arrays_.dtaps, origin_ + t, tap_count_));
+             row_of<decltype(zero)>(arrays_.dtaps, origin_ + t, stride_of(shape_, arrays_.taps)));
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "kernels/conv.h"
+#include "ops/tap_rows.h"
 #include "ops/torch_threads.h"
 #ifdef CONVSEQ_TORCH_CUDA
 #include <c10/cuda/CUDAStream.h>
@@ -196,7 +197,7 @@ class DynamicConv : public torch::autograd::Function<DynamicConv> {
     const bool both = x.is_cuda();
     torch::Tensor dx, dtaps;
     if (both || context->needs_input_grad(0)) dx = torch::empty_like(x);
-    if (both || context->needs_input_grad(1)) dtaps = torch::empty_like(taps);
+    if (both || context->needs_input_grad(1)) dtaps = empty_tap_rows(taps);
     launch<kernels::DynamicConvBackward>(
         kernels::dynamic_conv_backward_cpu, kernels::dynamic_conv_backward_cuda, x,
         SavedShape::get(*context),
@@ -209,7 +210,10 @@ class DynamicConv : public torch::autograd::Function<DynamicConv> {
   }
 
   static kernels::DynamicTaps taps_of(const torch::Tensor& taps, bool softmax) {
-    return {.values = taps.const_data_ptr(), .type = type_of(taps), .softmax = softmax};
+    return {.values = taps.const_data_ptr(),
+            .type = type_of(taps),
+            .softmax = softmax,
+            .stride = tap_row_stride(taps)};
   }
 };
 
@@ -230,7 +234,8 @@ torch::Tensor static_taps(const torch::Tensor& taps) {
   return taps.to(torch::kFloat32).contiguous();
 }
 torch::Tensor dynamic_taps(const torch::Tensor& taps) {
-  return (is_fp32_or_bf16(taps) ? taps : taps.to(torch::kFloat32)).contiguous();
+  const auto values = is_fp32_or_bf16(taps) ? taps : taps.to(torch::kFloat32);
+  return tap_row_stride(values) > 0 ? values : values.contiguous();
 }
 
 torch::Tensor convolve(const torch::Tensor& x, const torch::Tensor& taps, const Lengths& lengths,

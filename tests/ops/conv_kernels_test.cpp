@@ -1,4 +1,5 @@
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -177,6 +178,52 @@ void expect_steps_equal_the_whole(torch::Device device) {
   }
 }
 
+// The same logits as rows that are followed by what must never be read.
+torch::Tensor in_padded_rows(const torch::Tensor& logits, int64_t padding) {
+  const int64_t width = logits.size(2);
+  const auto rows = torch::full({logits.size(0), logits.size(1), width + padding},
+                                std::numeric_limits<double>::quiet_NaN(), logits.options());
+  rows.narrow(2, 0, width).copy_(logits);
+  return rows.narrow(2, 0, width);
+}
+
+void expect_padded_logits_give_the_same_bits(torch::Device device) {
+  auto all = shapes();
+  for (const int64_t kernel : {7, 31}) all.push_back({130, 128, 2, kernel});
+  for (const Shape& s : all) {
+    for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+      const auto options = torch::TensorOptions(device).dtype(type);
+      const auto x = random_tensor({kBatch, s.time, s.channels}).to(options).requires_grad_();
+      const auto slope = random_tensor({kBatch, s.time, s.channels}).to(options);
+      const auto logits = random_tensor({kBatch, s.time, s.heads * s.kernel}).to(options);
+      const auto run = [&](const torch::Tensor& given) {
+        const auto leaf = given.detach().requires_grad_();
+        const auto y = dynamic_conv(x, leaf, {}, s.geometry);
+        auto made = torch::autograd::grad({y}, {x, leaf}, {slope});
+        made.push_back(y.detach());
+        return made;
+      };
+      const auto padded = in_padded_rows(logits, /*padding=*/5);
+      const auto expected = run(logits), actual = run(padded);
+      const auto what = fmt::format("[{}, {}] H={} k={}", s.time, s.channels, s.heads, s.kernel);
+      expect_same_bits(actual, expected, what);
+      EXPECT_EQ(actual[1].stride(s.time > 1 ? 1 : 0), padded.stride(s.time > 1 ? 1 : 0)) << what;
+    }
+  }
+}
+
+void expect_padded_logits_step_alike(torch::Device device) {
+  const torch::NoGradGuard no_grad;
+  const ConvGeometry geometry{.kernel = 7, .alignment = Alignment::Causal};
+  const auto x = random_tensor({kBatch, 1, 12}).to(device);
+  const auto logits = random_tensor({kBatch, 1, 21}).to(device);
+  const auto step = [&](const torch::Tensor& given) {
+    ConvRing ring{torch::ones({kBatch, geometry.reach(), 12}, x.options())};
+    return dynamic_conv_step(x, given, {}, geometry, ring);
+  };
+  EXPECT_TRUE(torch::equal(step(in_padded_rows(logits, /*padding=*/3)), step(logits)));
+}
+
 }  // namespace
 
 TEST(ConvKernels, EqualTheReferenceWithTheirGradients) {
@@ -204,6 +251,11 @@ TEST(ConvKernels, TakeTensorsThatAreNotContiguous) {
   const ConvGeometry geometry{.kernel = 5};
   EXPECT_TRUE(torch::equal(conv(x, taps, {}, geometry),
                            conv(x.contiguous(), taps.contiguous(), {}, geometry)));
+}
+
+TEST(ConvKernels, TakePaddedRowsOfLogitsAsTheyLie) {
+  expect_padded_logits_give_the_same_bits(torch::kCPU);
+  expect_padded_logits_step_alike(torch::kCPU);
 }
 
 TEST(ConvKernels, GiveTapsTheirGradientInTheirType) {
@@ -292,6 +344,12 @@ TEST(GpuConv, EqualsTheReferenceWithItsGradients) {
 TEST(GpuConv, RepeatsBitForBit) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   expect_runs_repeat(torch::kCUDA, [] {});
+}
+
+TEST(GpuConv, TakesPaddedRowsOfLogitsAsTheyLie) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  expect_padded_logits_give_the_same_bits(torch::kCUDA);
+  expect_padded_logits_step_alike(torch::kCUDA);
 }
 
 TEST(GpuConv, StepsEqualTheWholeSequence) {
