@@ -98,7 +98,7 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
     speed.ms = step_milliseconds(
         device, [&] { trained.train(batch); }, options.timing);
     speed.peak_bytes = static_cast<double>(peak_memory_bytes(device));
-    if (options.profile) speed.kernels = profile_kernels([&] { trained.train(batch); });
+    if (options.profile) speed.profile = profile([&] { trained.train(batch); });
   }
   restart_peak_memory(device);  // the products shall have the memory to themselves
   speed.flops_ceiling = measure_product_flops(device, options.training.type);
@@ -107,9 +107,9 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
 }
 
 std::vector<Row> part_rows(const StepSpeed& speed) {
-  if (speed.kernels.empty()) return {};
+  if (speed.profile.kernels.empty()) return {};
   std::vector<Row> rows;
-  for (const KernelTime& part : by_part(speed.kernels, speed.ms)) {
+  for (const KernelTime& part : by_part(speed.profile, speed.ms)) {
     rows.push_back({.name = fmt::format("{}_part_{}", speed.name, part.name),
                     .value = part.ms,
                     .unit = "ms",

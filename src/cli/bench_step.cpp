@@ -35,16 +35,16 @@ void print_detail(const bench::StepSpeed& speed) {
 
 void print_profile(const bench::StepSpeed& speed, int64_t longest) {
   constexpr size_t kWidth = 130;
-  if (speed.kernels.empty()) {
+  if (speed.profile.kernels.empty()) {
     return fmt::print("\n{}: the profiler saw no kernels; is CUPTI there?\n", speed.name);
   }
   fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "the GPU's time", "ms", "of step",
              "launches");
-  for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
+  for (const bench::KernelTime& part : bench::by_part(speed.profile, speed.ms)) {
     fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
                part.launches);
   }
-  for (const bench::KernelTime& kernel : speed.kernels) {
+  for (const bench::KernelTime& kernel : speed.profile.kernels) {
     if (longest-- <= 0) break;
     fmt::print("  {:>9.3f} ms {:>5}×  {}\n", kernel.ms, kernel.launches,
                kernel.name.substr(0, kWidth));
