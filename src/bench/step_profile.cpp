@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -108,7 +109,7 @@ StepPart part_of(std::string_view kernel) {
   return own.empty() ? first_match(kOtherKernels, kernel) : first_match(kOwnKernels, own);
 }
 
-StepProfile profile(const Work& work) {
+std::vector<KernelTime> profile_kernels(const Work& work, int steps) {
   using torch::profiler::impl::ActivityType;
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
   const std::set<ActivityType> activities = {ActivityType::CPU, ActivityType::CUDA};
@@ -117,39 +118,36 @@ StepProfile profile(const Work& work) {
   work();
   const auto result = torch::autograd::profiler::disableProfiler();
   std::map<std::string, KernelTime> by_name;
-  uint64_t begin = UINT64_MAX, end = 0;
   for (const auto& event : result->events()) {
     if (event.deviceType() != c10::DeviceType::CUDA) continue;
-    begin = std::min<uint64_t>(begin, event.startNs());
-    end = std::max<uint64_t>(end, event.endNs());
     KernelTime& kernel = by_name[event.name()];
     kernel.ms += static_cast<double>(event.durationNs()) / 1e6;
     kernel.launches += 1;
   }
-  StepProfile found;
-  if (begin < end) found.span_ms = static_cast<double>(end - begin) / 1e6;
-  for (auto& [name, kernel] : by_name) {
-    kernel.name = name;
-    found.kernels.push_back(kernel);
+  std::vector<KernelTime> kernels;
+  for (const auto& [name, all] : by_name) {
+    kernels.push_back(
+        {.name = name,
+         .ms = all.ms / steps,
+         .launches = static_cast<int64_t>(std::llround(all.launches / double(steps)))});
   }
-  std::sort(found.kernels.begin(), found.kernels.end(),
+  std::sort(kernels.begin(), kernels.end(),
             [](const KernelTime& a, const KernelTime& b) { return a.ms > b.ms; });
-  return found;
+  return kernels;
 }
 
-std::vector<KernelTime> by_part(const StepProfile& profile, double step_ms) {
+std::vector<KernelTime> by_part(const std::vector<KernelTime>& kernels, double step_ms) {
   std::vector<KernelTime> parts;
   for (const auto& [part, name] : kEnumNames<StepPart>)
     parts.push_back({.name = std::string(name)});
   double busy_ms = 0;
-  for (const KernelTime& kernel : profile.kernels) {
+  for (const KernelTime& kernel : kernels) {
     KernelTime& part = parts[static_cast<size_t>(part_of(kernel.name))];
     part.ms += kernel.ms;
     part.launches += kernel.launches;
     busy_ms += kernel.ms;
   }
-  parts.push_back({.name = "between_kernels", .ms = profile.span_ms - busy_ms});
-  parts.push_back({.name = "host", .ms = step_ms - profile.span_ms});
+  parts.push_back({.name = "between_kernels", .ms = step_ms - busy_ms});
   return parts;
 }
 

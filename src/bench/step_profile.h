@@ -52,15 +52,12 @@ struct KernelTime {
   int64_t launches = 0;
 };
 
-struct StepProfile {
-  std::vector<KernelTime> kernels;  // the longest first; none on a CPU
-  double span_ms = 0;               // from the first one's start to the last one's end
-};
+// The GPU's own time by kernel, the longest first, of one of the `steps` that `work` is. On a CPU
+// there are none.
+std::vector<KernelTime> profile_kernels(const Work& work, int steps);
 
-StepProfile profile(const Work& work);
-
-// Every part; "between_kernels", while the GPU was at work; and "host", the rest of `step_ms`.
-std::vector<KernelTime> by_part(const StepProfile& profile, double step_ms);
+// Every part, and what remains of a step of `step_ms`: "between_kernels".
+std::vector<KernelTime> by_part(const std::vector<KernelTime>& kernels, double step_ms);
 
 }  // namespace bench
 }  // namespace convseq

@@ -43,7 +43,7 @@ struct StepSpeed {
   std::vector<TimedProduct> products;
   std::vector<std::pair<std::string, double>> rest_bytes;
   double copy_bandwidth = 0;
-  StepProfile profile;  // of one step, where it was asked for
+  std::vector<KernelTime> kernels;  // of one step, where it was profiled
 
   double tokens_per_second() const { return 1e3 * static_cast<double>(source_tokens) / ms; }
   double utilisation() const { return 1e3 * flops / ms / flops_ceiling; }

@@ -116,12 +116,10 @@ class WorkCounter {
     for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(side), d, f);
     product(rows(side), f, d);
     norm(side);
-    // ReLU is the last thing that the product before it does, and the first that the gradient's
-    // product after it undoes: between them a bit a value is written and read. A gate needs both
-    // products at once: it reads two and writes one; reads those and a gradient, writes two.
-    if (gated) return pass("activations", side, (3 + 5) * f);
-    constexpr double kBitBytes = 1.0 / 8;
-    bytes_["activations"] += 2 * kBitBytes * static_cast<double>(rows(side) * f);
+    // ReLU is the last thing that the product before it does; its slope reads the hidden values and
+    // a gradient and writes one. A gate reads two and writes one; reads those and a gradient,
+    // writes two.
+    pass("activations", side, gated ? (3 + 5) * f : 3 * f);
   }
 
   void output() {

@@ -62,8 +62,16 @@ TrainingModel::TrainingModel(const ModelConfig& config, const TrainingModelOptio
 }
 
 void TrainingModel::train(const Batch& batch) {
-  const StepResult result = step_->run({batch}, kLearningRate);
-  TORCH_CHECK(!result.skipped, "a training step on random tokens was not finite");
+  step_->start({batch}, kLearningRate);
+  while (step_->under_way() > (step_->runs_ahead() ? 1 : 0)) finish_one();
+}
+
+void TrainingModel::finish() {
+  while (step_->under_way() > 0) finish_one();
+}
+
+void TrainingModel::finish_one() {
+  require(!step_->finish().skipped, "a training step on random tokens was not finite");
 }
 
 void TrainingModel::train_encoder(const torch::Tensor& source) {

@@ -31,13 +31,17 @@ class TrainingModel {
  public:
   TrainingModel(const ModelConfig& config, const TrainingModelOptions& options);
 
+  // Leaves the step to a GPU and waits for the one before; finish() waits for the last one too.
   void train(const Batch& batch);
+  void finish();
   // Forward and backward pass of the encoder alone.
   void train_encoder(const torch::Tensor& source);
 
   Seq2Seq& model() { return *model_; }
 
  private:
+  void finish_one();
+
   std::shared_ptr<Seq2Seq> model_;
   std::optional<MasterWeights> weights_;
   std::unique_ptr<Optimizer> optimizer_;

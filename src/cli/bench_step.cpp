@@ -35,16 +35,16 @@ void print_detail(const bench::StepSpeed& speed) {
 
 void print_profile(const bench::StepSpeed& speed, int64_t longest) {
   constexpr size_t kWidth = 130;
-  if (speed.profile.kernels.empty()) {
+  if (speed.kernels.empty()) {
     return fmt::print("\n{}: the profiler saw no kernels; is CUPTI there?\n", speed.name);
   }
   fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "the GPU's time", "ms", "of step",
              "launches");
-  for (const bench::KernelTime& part : bench::by_part(speed.profile, speed.ms)) {
+  for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
     fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
                part.launches);
   }
-  for (const bench::KernelTime& kernel : speed.profile.kernels) {
+  for (const bench::KernelTime& kernel : speed.kernels) {
     if (longest-- <= 0) break;
     fmt::print("  {:>9.3f} ms {:>5}×  {}\n", kernel.ms, kernel.launches,
                kernel.name.substr(0, kWidth));
@@ -132,7 +132,7 @@ void add_bench_step(CLI::App& bench) {
   command->add_flag("!--no-graph", options.training.step.graph,
                     "Launch every step anew, instead of recording it once");
   CLI::Option* profile = command->add_flag("--profile", options.profile,
-                                           "One more step: a GPU's time by part of the step");
+                                           "Ten more steps: a GPU's time by part of the step");
   command->add_option("--longest", flags->longest, "List so many kernels of the profile too")
       ->check(kPositive)
       ->needs(profile);

@@ -66,6 +66,12 @@ CONVSEQ_INLINE void for_readers(const F& f) {
   });
 }
 
+// GCC 12 turns `= {}` into `rep stos`, and the sums then wait for memory.
+template <int R, class Vector>
+CONVSEQ_INLINE void set_zero(Vector (&sum)[R]) {
+  for (int r = 0; r < R; ++r) sum[r] = Vector{};
+}
+
 // sum[r] += Σ_j taps[j] · rows[r + j], J taps.
 template <int R, int J, int W, class In>
 CONVSEQ_INLINE void add_taps(const In* const* rows, int64_t channel, const float* taps,
@@ -127,48 +133,64 @@ void gather_taps(const ConvShape& shape, const float* spread, float* taps) {
   });
 }
 
-template <class T>
-CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, auto* y) {
+template <class T, class Out>
+CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed) {
+  Output<1, Out> out(streamed);
   for_blocks(0, channels, [&](auto width, int64_t c) {
     constexpr int W = decltype(width)::kValue;
     __builtin_prefetch(x + c + 512);  // into the next row, which lies on other pages
     __builtin_prefetch(x + channels + c + 512);
-    store<W>(y + c, load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c)));
+    const Floats<W> gated[1] = {load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c))};
+    out.template write<W>(y + c, 0, gated);
   });
 }
 
-// Asks for the rows that the next tile is the first to read, and a little ahead of what is written:
-// processors do not guess across the rows' pages.
-template <class In, class Out>
-CONVSEQ_INLINE void fetch_ahead(const In* const* rows, int64_t channel, const Out* y,
-                                int64_t stride) {
-  constexpr int kAhead = 1024 / sizeof(Out);
+// Asks for what the next tile is the first to read: processors do not guess across the rows' pages.
+template <class T>
+CONVSEQ_INLINE void fetch_next(const T* const* rows, int64_t channel, int64_t stride) {
   unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
     __builtin_prefetch(rows[r.kValue] + channel + kTile * stride);
-    __builtin_prefetch(y + r.kValue * stride + kAhead, /*for writing*/ 1);
+  });
+}
+
+// The same, of rows that stand `stride` apart.
+template <class T>
+CONVSEQ_INLINE void fetch_next(const T* first, int64_t stride) {
+  unroll<kTile>([&](auto r)
+                    CONVSEQ_LAMBDA { __builtin_prefetch(first + (kTile + r.kValue) * stride); });
+}
+
+// A little ahead of what is stored, which is read before.
+template <class T>
+CONVSEQ_INLINE void fetch_to_store(const T* first, int64_t stride) {
+  constexpr int kAhead = 1024 / sizeof(T);
+  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
+    __builtin_prefetch(first + r.kValue * stride + kAhead, /*for writing*/ 1);
   });
 }
 
 // y [T,C] of one sequence, the steps [begin, end).
 template <class In, class Out>
 void convolve(const ConvShape& shape, const Rows<In>& x, const float* taps, const In** rows,
-              int64_t begin, int64_t end, Out* y) {
+              int64_t begin, int64_t end, Out* y, bool streamed) {
   const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
+  const int64_t stride = dilation * channels;
   for_tiles(begin, end, dilation, [&](auto tile, int64_t first) {
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
+    Output<R, Out> out(streamed);
     for_blocks(0, channels, [&](auto width, int64_t channel) {
       constexpr int W = decltype(width)::kValue;
-      Floats<W> sum[R] = {};
+      Floats<W> sum[R];
+      set_zero(sum);
       if constexpr (R == kTile) {
-        fetch_ahead(rows + k - 1, channel, y + first * channels + channel, dilation * channels);
+        fetch_next(rows + k - 1, channel, stride);
+        if (!streamed) fetch_to_store(y + first * channels + channel, stride);
       }
-      for_taps<R, W>(k, [&](auto count, int64_t j) {
+      for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
         add_taps<R, decltype(count)::kValue, W>(rows + j, channel, taps + channel * k + j * W, sum);
       });
-      for (int r = 0; r < R; ++r) {
-        store<W>(y + (first + r * dilation) * channels + channel, sum[r]);
-      }
+      out.template write<W>(y + first * channels + channel, stride, sum);
     });
   });
 }
@@ -180,6 +202,7 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
   const int64_t reach = reach_of(shape), window = shape.glu ? pieces.rows + reach : 0;
   const Buffer<float> zeros(channels), gated(window * channels);
   const Buffer<const void*> rows(shape.kernel + kTile);
+  const bool streamed = is_streamed<T>(shape, arrays.y, channels);
   zeros.zero(channels);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
@@ -192,17 +215,19 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
       const int64_t from = larger<int64_t>(0, begin - shape.left);
       const int64_t to = larger(from, smaller(length, last + reach - shape.left));
       for (int64_t t = from; t < to; ++t) {
-        gate_row(x + t * width, channels, gated.get() + (t - from) * channels);
+        gate_row(x + t * width, channels, gated.get() + (t - from) * channels,
+                 /*streamed=*/false);
       }
       convolve(shape, Rows<float>{gated.get(), from, to, channels, zeros.get()}, taps,
-               reinterpret_cast<const float**>(rows.get()), begin, last, y);
+               reinterpret_cast<const float**>(rows.get()), begin, last, y, streamed);
     } else {
       const auto* nothing = reinterpret_cast<const T*>(zeros.get());
       convolve(shape, Rows<T>{x, 0, length, channels, nothing}, taps,
-               reinterpret_cast<const T**>(rows.get()), begin, last, y);
+               reinterpret_cast<const T**>(rows.get()), begin, last, y, streamed);
     }
     zero_rows(y + last * channels, end - last, channels);
   }
+  if (streamed) finish_streams();
 }
 
 // What a convolution reads: x itself, or the gate of x. `read` gives R rows of W channels, `write`
@@ -212,23 +237,43 @@ struct PlainInput {
   const T* x;
   T* dx;
   int64_t stride;  // from one row of a tile to the next
+  bool streamed;
 
+  template <int R>
+  struct Outputs {
+    explicit Outputs(bool streamed) : dx(streamed) {}
+    Output<R, T> dx;
+  };
+
+  CONVSEQ_INLINE void fetch_next_of(int64_t at) const { fetch_next(x + at, stride); }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
     for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
   }
   template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R]) const {
-    if (dx == nullptr) return;
-    for (int r = 0; r < R; ++r) store<W>(dx + at + r * stride, gradient[r]);
+  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
+    if (dx != nullptr) out.dx.template write<W>(dx + at, stride, gradient);
   }
 };
 
-template <int W, class T>
-CONVSEQ_INLINE void gate_gradient(const T* x, int64_t channels, Floats<W> gradient, T* dx) {
-  const auto value = load<W>(x), open = sigmoid<W>(load<W>(x + channels));
-  store<W>(dx, gradient * open);
-  store<W>(dx + channels, gradient * value * open * (1.0F - open));
+template <int R, class T>
+struct GateOutputs {
+  explicit GateOutputs(bool streamed) : values(streamed), gates(streamed) {}
+  Output<R, T> values, gates;
+};
+
+template <int R, int W, class T>
+CONVSEQ_INLINE void gate_gradient(const T* x, int64_t channels, int64_t stride,
+                                  const Floats<W> (&gradient)[R], T* dx, GateOutputs<R, T>& out) {
+  Floats<W> of_value[R], of_gate[R];
+  for (int r = 0; r < R; ++r) {
+    const auto value = load<W>(x + r * stride),
+               open = sigmoid<W>(load<W>(x + r * stride + channels));
+    of_value[r] = gradient[r] * open;
+    of_gate[r] = gradient[r] * value * open * (1.0F - open);
+  }
+  out.values.template write<W>(dx, stride, of_value);
+  out.gates.template write<W>(dx + channels, stride, of_gate);
 }
 
 template <class T>
@@ -237,7 +282,15 @@ struct GatedInput {
   T* dx;
   int64_t stride;
   int64_t channels;
+  bool streamed;
 
+  template <int R>
+  using Outputs = GateOutputs<R, T>;
+
+  CONVSEQ_INLINE void fetch_next_of(int64_t at) const {
+    fetch_next(x + at, stride);
+    fetch_next(x + at + channels, stride);
+  }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
     for (int r = 0; r < R; ++r) {
@@ -246,11 +299,8 @@ struct GatedInput {
     }
   }
   template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R]) const {
-    if (dx == nullptr) return;
-    for (int r = 0; r < R; ++r) {
-      gate_gradient<W>(x + at + r * stride, channels, gradient[r], dx + at + r * stride);
-    }
+  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
+    if (dx != nullptr) gate_gradient<R, W>(x + at, channels, stride, gradient, dx + at, out);
   }
 };
 
@@ -265,16 +315,22 @@ void convolve_back(const ConvShape& shape, const Rows<T>& dy, const Input& x, co
   for_tiles(begin, end, dilation, [&](auto tile, int64_t first) {
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = dy[first - left + q * dilation];
+    typename Input::template Outputs<R> out(x.streamed);
     for_blocks(0, channels, [&](auto lanes, int64_t channel) {
       constexpr int W = decltype(lanes)::kValue;
-      Floats<W> input[R], sum[R] = {};
+      Floats<W> input[R], sum[R];
+      set_zero(sum);
+      if constexpr (R == kTile) {
+        fetch_next(rows + k - 1, channel, dilation * channels);
+        x.fetch_next_of(first * width + channel);
+      }
       x.template read<R, W>(first * width + channel, input);
-      for_taps<R, W>(k, [&](auto count, int64_t j) {
+      for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
         const int64_t at = channel * k + j * W;
         add_both<R, decltype(count)::kValue, W>(rows + j, channel, taps + at, input, sum,
                                                 dtaps + at);
       });
-      x.template write<R, W>(first * width + channel, sum);
+      x.template write<R, W>(first * width + channel, sum, out);
     });
   });
 }
@@ -287,6 +343,7 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
   const Buffer<const T*> rows(shape.kernel + kTile);
   const Buffer<float> dtaps(channels * shape.kernel);
   zeros.zero(channels);
+  const bool streamed = is_streamed<T>(shape, arrays.dx, width);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
@@ -297,15 +354,16 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
     const Rows<T> window{dy, 0, shape.time, channels, zeros.get()};
     dtaps.zero(channels * shape.kernel);
     if (shape.glu) {
-      convolve_back(shape, window, GatedInput<T>{x, dx, stride, channels}, taps, rows.get(), begin,
-                    last, dtaps.get());
+      convolve_back(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
+                    rows.get(), begin, last, dtaps.get());
     } else {
-      convolve_back(shape, window, PlainInput<T>{x, dx, stride}, taps, rows.get(), begin, last,
-                    dtaps.get());
+      convolve_back(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(), begin,
+                    last, dtaps.get());
     }
     if (dx != nullptr) zero_rows(dx + last * width, end - last, width);
     gather_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);
   }
+  if (streamed) finish_streams();
 }
 
 void forward(const ConvShape& shape, const ConvForward& arrays, const float* taps, Pieces pieces,
@@ -325,16 +383,18 @@ void glu_forward(const ConvShape& shape, const ConvForward& arrays, Pieces piece
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
+    const bool streamed = is_streamed<T>(shape, arrays.y, channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
       const T* x = row_of<T>(arrays.x, sequence * shape.time, 2 * channels);
       T* y = row_of<T>(arrays.y, sequence * shape.time, channels);
       for (int64_t t = begin; t < last; ++t) {
-        gate_row(x + t * 2 * channels, channels, y + t * channels);
+        gate_row(x + t * 2 * channels, channels, y + t * channels, streamed);
       }
       zero_rows(y + last * channels, end - last, channels);
     }
+    if (streamed) finish_streams();
   });
 }
 
@@ -342,6 +402,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
+    const bool streamed = is_streamed<T>(shape, arrays.dx, 2 * channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
@@ -349,14 +410,17 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       const T* dy = row_of<T>(arrays.dy, sequence * shape.time, channels);
       T* dx = row_of<T>(arrays.dx, sequence * shape.time, 2 * channels);
       for (int64_t t = begin; t < last; ++t) {
+        GateOutputs<1, T> out(streamed);
         for_blocks(0, channels, [&](auto width, int64_t c) {
           constexpr int W = decltype(width)::kValue;
           const int64_t at = t * 2 * channels + c;
-          gate_gradient<W>(x + at, channels, load<W>(dy + t * channels + c), dx + at);
+          const Floats<W> gradient[1] = {load<W>(dy + t * channels + c)};
+          gate_gradient<1, W>(x + at, channels, 0, gradient, dx + at, out);
         });
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }
+    if (streamed) finish_streams();
   });
 }
 

@@ -8,6 +8,11 @@ namespace convseq::kernels {
 
 inline constexpr int kTile = 8;  // outputs that a loop makes together
 
+// Results of this size are streamed, past the caches: a core's own (2 MiB today) would lose them
+// before anyone reads them, and from here on that gains more where memory is cold than it costs
+// where a shared cache holds everything.
+inline constexpr int64_t kStreamedBytes = 8 << 20;
+
 // Piece n holds the time steps [first, first + rows) of one sequence of the batch.
 struct Pieces {
   int64_t rows = 0;

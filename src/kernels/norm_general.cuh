@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(kThreads) general_dx_kernel(Backward<T> a) {
   float mean = 0;
   if constexpr (kCentred) mean = a.mean[blockIdx.x];
   const auto n = [&](int c) { return (to_float(a.x[begin + c]) - mean) * scale; };
-  const auto g = [&](int c) { return to_float(a.dy[begin + c]) * to_float(a.weight[c]); };
+  // Rounded, so that it is the same number in each use: of one channel nothing may remain.
+  const auto g = [&](int c) { return __fmul_rn(to_float(a.dy[begin + c]), to_float(a.weight[c])); };
   const float of_sum = kCentred ? channel_sum(a.channels, g) / count : 0.f;
   const float of_product = channel_sum(a.channels, [&](int c) { return g(c) * n(c); }) / count;
   for (int c = threadIdx.x; c < a.channels; c += kThreads) {

@@ -14,9 +14,8 @@ struct Matrix {
 };
 
 enum class ProductEnd {
-  Plain,      // a·b + add
-  Relu,       // relu(a·b), and a bit for each element that is positive
-  ReluSlope,  // a·b where the bit is set, else 0
+  Plain,  // a·b + add
+  Relu,   // relu(a·b)
 };
 
 struct Product {
@@ -26,7 +25,6 @@ struct Product {
   const void* add = nullptr;  // [rows,columns], in rows as `out`; null: nothing is added
   void* out = nullptr;
   int64_t out_stride = 0;
-  void* bits = nullptr;  // rows of product_bits_stride() bytes; of Relu and ReluSlope
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
 };
@@ -39,6 +37,5 @@ void tune_products(bool on);
 
 bool built_with_products();
 size_t product_workspace_bytes();
-int64_t product_bits_stride(int64_t columns);
 
 }  // namespace convseq::kernels

@@ -11,6 +11,5 @@ void tune_products(bool) {}
 
 bool built_with_products() { return false; }
 size_t product_workspace_bytes() { return 0; }
-int64_t product_bits_stride(int64_t) { return 0; }
 
 }  // namespace convseq::kernels

@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 // Vectors of W floats for the loops: the compiler's own vector types, which become NEON, SSE, AVX2
 // or AVX-512 by the flags of the file that includes this. Such a file is compiled once a level,
 // with CONVSEQ_LEVEL, the namespace of all that it defines, and CONVSEQ_LANES. It must not use
@@ -70,6 +74,37 @@ CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
   __builtin_memcpy(to, &halves, sizeof halves);
 }
 
+inline constexpr int64_t kLine = 64;  // bytes that memory gives and takes at once
+#ifdef __x86_64__
+inline constexpr bool kCanStream = true;
+#else
+inline constexpr bool kCanStream = false;
+#endif
+
+// A line, aligned, past the caches, which would read it first. Whole: the parts of one that come
+// with others in between go to memory one by one, several times slower.
+CONVSEQ_INLINE void stream_line(float* to, const float* from) {
+  for (int64_t i = 0; i < kLine / 4; i += kLanes) {
+    const auto values = load<kLanes>(from + i);
+#if CONVSEQ_LANES == 16
+    _mm512_stream_ps(to + i, values);
+#elif CONVSEQ_LANES == 8
+    _mm256_stream_ps(to + i, values);
+#elif defined(__x86_64__)
+    _mm_stream_ps(to + i, values);
+#else
+    store<kLanes>(to + i, values);
+#endif
+  }
+}
+
+// What was streamed is there before anything that is stored from now on.
+CONVSEQ_INLINE void finish_streams() {
+#ifdef __x86_64__
+  _mm_sfence();
+#endif
+}
+
 template <int W>
 CONVSEQ_INLINE Floats<W> broadcast(float value) {
   return value - Floats<W>{};  // minus zero: keeps the sign of a zero
@@ -91,11 +126,8 @@ CONVSEQ_INLINE float sum_of(Floats<W> values) {
 
 template <int W>
 CONVSEQ_INLINE Floats<W> clamp(Floats<W> x, float low, float high) {
-  const auto below = bits_as<Words<W>>(x < low), above = bits_as<Words<W>>(x > high);
-  const auto bits = (bits_as<Words<W>>(x) & ~(below | above)) |
-                    (bits_as<Words<W>>(broadcast<W>(low)) & below) |
-                    (bits_as<Words<W>>(broadcast<W>(high)) & above);
-  return bits_as<Floats<W>>(bits);
+  x = x < low ? broadcast<W>(low) : x;
+  return x > high ? broadcast<W>(high) : x;
 }
 
 // e^x = 2^n e^r, |r| ≤ ln 2 / 2; e^r by its series up to r^7 (the next term is under 6e-9).

@@ -39,15 +39,13 @@ kernels::Matrix transpose_of(const torch::Tensor& rows) {
 }
 
 // `product` knows its sizes and factors; the rest is given here.
-void run(kernels::Product product, const torch::Tensor& out, const torch::Tensor& add = {},
-         const torch::Tensor& bits = {}) {
+void run(kernels::Product product, const torch::Tensor& out, const torch::Tensor& add = {}) {
   const c10::DeviceGuard guard(out.device());
   const auto bytes = static_cast<int64_t>(kernels::product_workspace_bytes());
   const auto workspace = torch::empty({bytes}, out.options().dtype(torch::kUInt8));
   product.out = out.mutable_data_ptr();
   product.out_stride = out.stride(-2);
   if (add.defined()) product.add = add.const_data_ptr();
-  if (bits.defined()) product.bits = bits.mutable_data_ptr();
   product.workspace = workspace.mutable_data_ptr();
   product.workspace_bytes = static_cast<size_t>(bytes);
   kernels::product_cuda(product, current_cuda_stream());
@@ -64,7 +62,7 @@ torch::Tensor empty_rows(const torch::Tensor& x, int64_t width) {
 
 // x Wᵀ
 torch::Tensor times_transpose(const torch::Tensor& x, const torch::Tensor& weight,
-                              ProductEnd end = ProductEnd::Plain, const torch::Tensor& bits = {}) {
+                              ProductEnd end = ProductEnd::Plain) {
   const auto rows = as_rows(x);
   const auto out = empty_rows(x, weight.size(0));
   run({.rows = rows.size(0),
@@ -73,22 +71,21 @@ torch::Tensor times_transpose(const torch::Tensor& x, const torch::Tensor& weigh
        .end = end,
        .a = matrix(rows),
        .b = transpose_of(weight)},
-      out, {}, bits);
+      out);
   return out;
 }
 
 // dy W (+ add)
-torch::Tensor times(const torch::Tensor& dy, const torch::Tensor& weight, const torch::Tensor& add,
-                    ProductEnd end = ProductEnd::Plain, const torch::Tensor& bits = {}) {
+torch::Tensor times(const torch::Tensor& dy, const torch::Tensor& weight,
+                    const torch::Tensor& add = {}) {
   const auto rows = as_rows(dy);
   const auto out = empty_rows(dy, weight.size(1));
   run({.rows = rows.size(0),
        .columns = weight.size(1),
        .inner = weight.size(0),
-       .end = end,
        .a = matrix(rows),
        .b = matrix(weight)},
-      out, add.defined() ? add.contiguous() : add, bits);
+      out, add.defined() ? add.contiguous() : add);
   return out;
 }
 
@@ -136,11 +133,8 @@ class ReluFeedForward : public torch::autograd::Function<ReluFeedForward> {
   static variable_list forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& up, const torch::Tensor& down) {
     context->set_materialize_grads(false);
-    const auto bits =
-        torch::empty({x.numel() / x.size(-1), kernels::product_bits_stride(up.size(0))},
-                     x.options().dtype(torch::kUInt8));
-    const auto hidden = times_transpose(x, up, ProductEnd::Relu, bits);
-    context->save_for_backward({x, up, down, hidden, bits});
+    const auto hidden = times_transpose(x, up, ProductEnd::Relu);
+    context->save_for_backward({x, up, down, hidden});
     return {times_transpose(hidden, down), x};
   }
 
@@ -150,7 +144,9 @@ class ReluFeedForward : public torch::autograd::Function<ReluFeedForward> {
     if (!dy.defined()) return {more, {}, {}};
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &up = saved[1], &down = saved[2], &hidden = saved[3];
-    const auto dhidden = times(dy, down, {}, ProductEnd::ReluSlope, saved[4]);
+    auto dhidden = times(dy, down);
+    // In place. cuBLASLt's own end for it is a kernel apart that takes three times as long.
+    at::threshold_backward_out(dhidden, dhidden, hidden, 0);
     variable_list slopes(3);
     if (context->needs_input_grad(0)) slopes[0] = times(dhidden, up, more);
     if (context->needs_input_grad(1)) slopes[1] = weight_slope(dhidden, x);

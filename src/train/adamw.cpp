@@ -23,8 +23,8 @@ bool AdamW::steps_on_device() const {
                      [](const Parameter& parameter) { return ops::has_adamw(parameter.value); });
 }
 
-torch::Tensor AdamW::device_numbers(double learning_rate) const {
-  const auto t = static_cast<double>(steps() + 1);
+torch::Tensor AdamW::device_numbers(double learning_rate, int64_t ahead) const {
+  const auto t = static_cast<double>(steps() + ahead + 1);
   return torch::tensor(
       {learning_rate, 1 - std::pow(options_.beta1, t), 1 - std::pow(options_.beta2, t)},
       torch::kFloat64);

@@ -13,7 +13,7 @@ class AdamW : public Optimizer {
   AdamW(const OptimizerOptions& options, const TensorMap& parameters);
 
   bool steps_on_device() const override;  // on a GPU, in fp32
-  torch::Tensor device_numbers(double learning_rate) const override;
+  torch::Tensor device_numbers(double learning_rate, int64_t ahead) const override;
   torch::Tensor step_on_device(const GradientMap& gradients, const DeviceStep& step) override;
 
  protected:

@@ -9,6 +9,15 @@ torch::Tensor ids(const std::vector<int64_t>& values, int64_t rows, int64_t widt
   return torch::tensor(values, torch::kInt64).view({rows, width});
 }
 
+template <class Change>
+ModelBatch changed(ModelBatch batch, Change change) {
+  for (torch::Tensor* each : {&batch.source, &batch.source_lengths.values, &batch.decoder_input,
+                              &batch.labels, &batch.weights, &batch.counts}) {
+    if (each->defined()) *each = change(*each);
+  }
+  return batch;
+}
+
 }  // namespace
 
 bool ModelBatch::has_shape_of(const ModelBatch& other) const {
@@ -18,21 +27,23 @@ bool ModelBatch::has_shape_of(const ModelBatch& other) const {
 }
 
 void ModelBatch::copy_from(const ModelBatch& other) {
-  source.copy_(other.source);
-  decoder_input.copy_(other.decoder_input);
-  labels.copy_(other.labels);
-  counts.copy_(other.counts);
-  if (!source_lengths.all_full()) source_lengths.values.copy_(other.source_lengths.values);
-  if (weights.defined()) weights.copy_(other.weights);
+  const auto copy = [](torch::Tensor& to, const torch::Tensor& from) {
+    if (to.defined()) to.copy_(from, /*non_blocking=*/true);
+  };
+  copy(source, other.source);
+  copy(source_lengths.values, other.source_lengths.values);
+  copy(decoder_input, other.decoder_input);
+  copy(labels, other.labels);
+  copy(weights, other.weights);
+  copy(counts, other.counts);
 }
 
 ModelBatch ModelBatch::on(torch::Device device) const {
-  ModelBatch there = *this;
-  for (torch::Tensor* each : {&there.source, &there.source_lengths.values, &there.decoder_input,
-                              &there.labels, &there.weights, &there.counts}) {
-    if (each->defined()) *each = each->to(device);
-  }
-  return there;
+  return changed(*this, [&](const torch::Tensor& x) { return x.to(device); });
+}
+
+ModelBatch ModelBatch::pinned() const {
+  return changed(*this, [](const torch::Tensor& x) { return x.pin_memory(); });
 }
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {

@@ -18,8 +18,9 @@ struct ModelBatch {
   torch::Tensor counts;         // [3] float64: the targets' weight, source tokens, target tokens
 
   ModelBatch on(torch::Device device) const;
+  ModelBatch pinned() const;  // in memory that a GPU copies from while the host goes on
   bool has_shape_of(const ModelBatch& other) const;
-  void copy_from(const ModelBatch& other);  // of the same shape
+  void copy_from(const ModelBatch& other);  // of the same shape, pinned: does not wait
 };
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device);

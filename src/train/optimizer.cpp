@@ -58,7 +58,7 @@ void Optimizer::step(double learning_rate) {
   if (!moving.empty()) update(moving, learning_rate);
 }
 
-torch::Tensor Optimizer::device_numbers(double) const {
+torch::Tensor Optimizer::device_numbers(double, int64_t) const {
   throw Error("optimizer: this one does not step on the device");
 }
 

@@ -52,8 +52,9 @@ class Optimizer {
     double max_norm = 1;
   };
   virtual bool steps_on_device() const { return false; }
-  virtual torch::Tensor device_numbers(
-      double learning_rate) const;  // of the next step; on the host
+  // Of the next step, on the host. `ahead`: so many before it are under way and will most likely be
+  // taken; where one is not, this one's averages count as one step older than they are.
+  virtual torch::Tensor device_numbers(double learning_rate, int64_t ahead) const;
   virtual torch::Tensor step_on_device(const GradientMap& gradients,
                                        const DeviceStep& step);  // the norm, on the device
   void count_step() { ++steps_; }

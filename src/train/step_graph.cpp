@@ -62,6 +62,19 @@ void StepGraph::play() {
   impl_->graph->replay();
 }
 
+HostCopy::HostCopy(const torch::Tensor& from)
+    : there_(torch::empty(from.sizes(), from.options().device(torch::kCPU).pinned_memory(true))) {
+  there_.copy_(from, /*non_blocking=*/true);
+  const auto event = std::make_shared<at::cuda::CUDAEvent>();
+  event->record();
+  arrived_ = event;
+}
+
+torch::Tensor HostCopy::wait() const {
+  std::static_pointer_cast<at::cuda::CUDAEvent>(arrived_)->synchronize();
+  return there_;
+}
+
 }  // namespace convseq
 
 #else
@@ -76,6 +89,9 @@ void StepGraph::run(const std::function<void()>& work) { work(); }
 bool StepGraph::record(const std::function<void()>&) { return false; }
 bool StepGraph::is_recorded() const { return false; }
 void StepGraph::play() {}
+
+HostCopy::HostCopy(const torch::Tensor& from) : there_(from.cpu()) {}
+torch::Tensor HostCopy::wait() const { return there_; }
 
 }  // namespace convseq
 

@@ -29,4 +29,15 @@ class StepGraph {
   std::unique_ptr<Impl> impl_;
 };
 
+// A copy of a small tensor on its way to the host, behind what was asked of the device before.
+class HostCopy {
+ public:
+  explicit HostCopy(const torch::Tensor& from);
+  torch::Tensor wait() const;  // for this much and no more
+
+ private:
+  torch::Tensor there_;
+  std::shared_ptr<void> arrived_;
+};
+
 }  // namespace convseq

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/linear.h"
 #include "train/clip.h"
 
@@ -26,9 +27,8 @@ void add(const torch::Tensor& sums, const ModelBatch& batch, const TokenLoss& lo
        batch.counts});
 }
 
-StepResult means(const torch::Tensor& sums) {  // waits for the device
-  const auto all = sums.cpu();
-  const auto sum = [&](Sum which) { return all[which].item<double>(); };
+StepResult means(const torch::Tensor& sums) {  // on the host
+  const auto sum = [&](Sum which) { return sums.const_data_ptr<double>()[which]; };
   const double tokens = std::max(sum(kTargetTokens), 1.0);
   return {.loss = sum(kLoss) / std::max(sum(kWeight), 1e-9),
           .nll = sum(kNll) / tokens,
@@ -131,13 +131,33 @@ bool TrainStep::can_be_recorded(torch::Device device) const {
 }
 
 StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learning_rate) {
+  require(started_.empty(), "train step: {} steps are under way", started_.size());
+  start(micro_batches, learning_rate);
+  return finish();
+}
+
+void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
   // What a recorded step reads is copied there from the host, without a stop on the way.
   const auto device = graph_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
   const Inputs inputs{.batches = filled(micro_batches, model_, device),
                       .total_weight = total_weight(micro_batches, communicator_, device)};
-  return optimizer_.steps_on_device() ? step_on_device(inputs, learning_rate)
-                                      : step(inputs, learning_rate);
+  if (optimizer_.steps_on_device()) {
+    started_.push_back({.sums = step_on_device(inputs, learning_rate)});
+  } else {
+    started_.push_back({.result = step(inputs, learning_rate)});
+  }
+}
+
+StepResult TrainStep::finish() {
+  require(!started_.empty(), "train step: none is under way");
+  const Started oldest = started_.front();
+  started_.pop_front();
+  if (!oldest.sums) return oldest.result;
+  StepResult result = means(oldest.sums->wait());
+  result.skipped = !is_finite(result);
+  if (!result.skipped) optimizer_.count_step();
+  return result;
 }
 
 torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
@@ -156,7 +176,7 @@ torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
 }
 
 StepResult TrainStep::step(const Inputs& inputs, double learning_rate) {
-  StepResult result = means(find_gradients(inputs));
+  StepResult result = means(find_gradients(inputs).cpu());
   weights_.collect_gradients();
   result.gradient_norm = clip_by_global_norm(tensors_of(weights_.learning()), options_.clip_norm);
   result.skipped = !is_finite(result);
@@ -176,23 +196,19 @@ torch::Tensor TrainStep::find_gradients_and_move(const Inputs& inputs) {
   return sums;
 }
 
-StepResult TrainStep::step_on_device(Inputs inputs, double learning_rate) {
-  inputs.numbers = optimizer_.device_numbers(learning_rate).to(inputs.total_weight.device());
-  StepResult result;
-  if (graph_) {
-    graph_->run([&] { result = means(recorded(inputs)); });
-  } else {
-    result = means(find_gradients_and_move(inputs));
-  }
-  result.skipped = !is_finite(result);
-  if (!result.skipped) optimizer_.count_step();
-  return result;
+HostCopy TrainStep::step_on_device(Inputs inputs, double learning_rate) {
+  inputs.numbers = optimizer_.device_numbers(learning_rate, std::ssize(started_))
+                       .to(inputs.total_weight.device());
+  if (!graph_) return HostCopy(find_gradients_and_move(inputs));
+  std::optional<HostCopy> sums;
+  graph_->run([&] { sums.emplace(recorded(inputs)); });
+  return *sums;
 }
 
 torch::Tensor TrainStep::recorded(const Inputs& on_host) {
   if (graph_->is_recorded() && on_host.has_shape_of(recorded_)) {
     same_shapes_ = 0;
-    recorded_.copy_from(on_host);
+    recorded_.copy_from(on_host.pinned());
     graph_->play();
     return recorded_sums_;
   }
@@ -226,10 +242,16 @@ TrainStep::Inputs TrainStep::Inputs::on(torch::Device device) const {
   return there;
 }
 
+TrainStep::Inputs TrainStep::Inputs::pinned() const {
+  Inputs there{.total_weight = total_weight.pin_memory(), .numbers = numbers.pin_memory()};
+  for (const ModelBatch& batch : batches) there.batches.push_back(batch.pinned());
+  return there;
+}
+
 void TrainStep::Inputs::copy_from(const Inputs& other) {
   batches.front().copy_from(other.batches.front());
-  total_weight.copy_(other.total_weight);
-  numbers.copy_(other.numbers);
+  total_weight.copy_(other.total_weight, /*non_blocking=*/true);
+  numbers.copy_(other.numbers, /*non_blocking=*/true);
 }
 
 StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
@@ -241,7 +263,7 @@ StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
     add(sums, batch, loss_of(model, batch, {}));
   }
   if (communicator.size() > 1) communicator.all_reduce_sum({sums});
-  return means(sums);
+  return means(sums.cpu());
 }
 
 }  // namespace convseq

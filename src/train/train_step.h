@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -44,7 +45,19 @@ class TrainStep {
 
   StepResult run(const std::vector<Batch>& micro_batches, double learning_rate);
 
+  // The same in two halves. Where it runs ahead, a GPU may be given the next step before it has
+  // finished this one, and never waits for the host; elsewhere start() does it all.
+  void start(const std::vector<Batch>& micro_batches, double learning_rate);
+  StepResult finish();  // waits for the oldest that was started
+  bool runs_ahead() const { return graph_ && graph_->is_recorded(); }
+  int64_t under_way() const { return std::ssize(started_); }
+
  private:
+  struct Started {
+    StepResult result = {};                       // already known,
+    std::optional<HostCopy> sums = std::nullopt;  // or not yet
+  };
+
   // All that differs from step to step.
   struct Inputs {
     std::vector<ModelBatch> batches = {};
@@ -52,6 +65,7 @@ class TrainStep {
     torch::Tensor numbers = {};  // the optimizer's
 
     Inputs on(torch::Device device) const;
+    Inputs pinned() const;
     bool has_shape_of(const Inputs& other) const;  // one micro-batch each
     void copy_from(const Inputs& other);
   };
@@ -60,7 +74,7 @@ class TrainStep {
   torch::Tensor find_gradients_and_move(const Inputs& inputs);  // the same, on the device alone
   torch::Tensor recorded(const Inputs& on_host);                // the same, played if it can be
   StepResult step(const Inputs& inputs, double learning_rate);
-  StepResult step_on_device(Inputs inputs, double learning_rate);
+  HostCopy step_on_device(Inputs inputs, double learning_rate);
   bool can_be_recorded(torch::Device device) const;
 
   Seq2Seq& model_;
@@ -69,6 +83,7 @@ class TrainStep {
   Communicator& communicator_;
   TrainStepOptions options_;
   GradientBuckets buckets_;
+  std::deque<Started> started_;
   std::optional<StepGraph> graph_;
   bool records_ = true;          // false: it was tried in vain
   int same_shapes_ = 0;          // launched steps in a row with the shape of the one before

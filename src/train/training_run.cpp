@@ -116,12 +116,15 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
   const double seconds_before = state_.seconds;
   std::optional<TrainingEnd> end = reached_limit();
   while (!end) {
-    const double rate = schedule_.learning_rate(state_.step);
-    const double flops = take_step(lesson, rate);
-    meter.count(last_.source_tokens, flops * communicator_.size());
+    while (step_->under_way() == 0 || (step_->under_way() == 1 && may_start_another())) {
+      start_step(lesson);
+    }
+    double rate = finish_step(meter);
     state_.seconds = seconds_before + meter.whole().seconds;
     end = reached_limit();
     if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
+    const bool too_many = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
+    while (step_->under_way() > 0 && (end || too_many)) rate = finish_step(meter);
     const bool at_end = end && *end != TrainingEnd::Stopped;
     const bool logs = state_.step % options_.log_every == 0 || at_end;
     if (log_) report(rate, meter.lately(), logs);
@@ -132,7 +135,6 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
       validate(lesson);
       if (!end) end = reached_limit();
     }
-    const bool too_many = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
     if (state_.step % options_.save_every == 0 || end || too_many) save();
     require(!too_many,
             "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
@@ -169,20 +171,42 @@ void TrainingRun::report(double rate, const Pace& pace, bool to_files) {
   if (to_files) in_safety([&] { log_->write(step); });
 }
 
-double TrainingRun::take_step(Lesson& lesson, double rate) {
+void TrainingRun::start_step(Lesson& lesson) {
   TrainingBatch batch = lesson.next();
+  const int64_t number = state_.step + step_->under_way();
   // Random numbers of a step depend on its number alone: a resumed run draws the same ones.
-  Random random(options_.seed, {kDropout, static_cast<uint64_t>(state_.step),
+  Random random(options_.seed, {kDropout, static_cast<uint64_t>(number),
                                 static_cast<uint64_t>(communicator_.rank())});
   torch::manual_seed(random.bits64());
-  last_ = step_->run(cut_batch(batch.batch, options_.micro_batch_rows), rate);
-  state_.cursor = std::move(batch.after);
+  const double rate = schedule_.learning_rate(number);
+  step_->start(cut_batch(batch.batch, options_.micro_batch_rows), rate);
+  started_.push_back({.rate = rate,
+                      .flops = flops_of(model_->config(), batch.batch),
+                      .cursor = std::move(batch.after)});
+}
+
+double TrainingRun::finish_step(PaceMeter& meter) {
+  last_ = step_->finish();
+  Started started = std::move(started_.front());
+  started_.pop_front();
+  state_.cursor = std::move(started.cursor);
   state_.source_tokens += last_.source_tokens;
   state_.loss = last_.loss;
   ++state_.step;
   state_.skipped_in_a_row = last_.skipped ? state_.skipped_in_a_row + 1 : 0;
   state_.skipped_steps += last_.skipped ? 1 : 0;
-  return flops_of(model_->config(), batch.batch);
+  meter.count(last_.source_tokens, started.flops * communicator_.size());
+  return started.rate;
+}
+
+// Not where the step under way may be the last, or is one after which the weights are looked at.
+bool TrainingRun::may_start_another() const {
+  const int64_t step = state_.step + 1;
+  const TrainingLimits& limits = options_.limits;
+  const auto comes = [&](int64_t every) { return every > 0 && step % every == 0; };
+  const bool may_be_last = (limits.steps > 0 && step >= limits.steps) || limits.source_tokens > 0;
+  return step_->runs_ahead() && !may_be_last && !comes(options_.validate_every) &&
+         !comes(options_.save_every);
 }
 
 std::optional<TrainingEnd> TrainingRun::reached_limit() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -111,7 +112,9 @@ class TrainingRun {
   void resume();
   void open_log(const std::string& name);
   void report(double rate, const Pace& pace, bool to_files);
-  double take_step(Lesson& lesson, double rate);  // returns the operations it took
+  void start_step(Lesson& lesson);
+  double finish_step(PaceMeter& meter);  // the oldest; returns its learning rate
+  bool may_start_another() const;        // while one is under way
   void validate(Lesson& lesson);
   std::optional<TrainingEnd> reached_limit();
   bool agree(bool wish);  // true where any process wishes it
@@ -133,6 +136,13 @@ class TrainingRun {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<TrainStep> step_;
   std::optional<RunLog> log_;
+  // What is known of the steps under way beside what the device will say.
+  struct Started {
+    double rate;
+    double flops;
+    Json cursor;  // behind its batch
+  };
+  std::deque<Started> started_;
   StepResult last_;
   int64_t saved_step_ = 0;
 };

@@ -90,23 +90,21 @@ TEST(StepProfile, AKernelsNameTellsItsPart) {
 }
 
 TEST(StepProfile, PartsAndWhatIsBetweenThemAddUpToTheStep) {
-  const StepProfile profile{.kernels = {{.name = "nvjet_a", .ms = 5, .launches = 2},
-                                        {.name = "nvjet_b", .ms = 3, .launches = 1},
-                                        {.name = "who knows", .ms = 1, .launches = 4}},
-                            .span_ms = 9.5};
-  const auto parts = by_part(profile, 10);
+  const std::vector<KernelTime> kernels = {{.name = "nvjet_a", .ms = 5, .launches = 2},
+                                           {.name = "nvjet_b", .ms = 3, .launches = 1},
+                                           {.name = "who knows", .ms = 1, .launches = 4}};
+  const auto parts = by_part(kernels, 10);
   EXPECT_EQ(parts.front().name, "matrix_products");
   EXPECT_EQ(parts.front().ms, 8);
   EXPECT_EQ(parts.front().launches, 3);
-  EXPECT_EQ(parts.back().name, "host");
-  EXPECT_EQ(parts.back().ms, 0.5);
+  EXPECT_EQ(parts.back().name, "between_kernels");
   double sum = 0;
   for (const KernelTime& part : parts) sum += part.ms;
   EXPECT_DOUBLE_EQ(sum, 10);
 }
 
 TEST(StepProfile, ACpuHasNoKernels) {
-  EXPECT_TRUE(profile([] { torch::ones({4}).add(1); }).kernels.empty());
+  EXPECT_TRUE(profile_kernels([] { torch::ones({4}).add(1); }, 1).empty());
 }
 
 }  // namespace convseq::bench

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/conv.h"
+#include "kernels/conv_loops.h"
 
 // The loops below, on raw arrays, against the formulas in float64. Gradients against the reference,
 // and many more shapes, are in tests/ops.
@@ -59,6 +60,29 @@ class Array {
   Type type_;
   std::vector<float> words_;
   std::vector<uint16_t> halves_;
+};
+
+int64_t size_of(Type type) { return type == Type::Fp32 ? 4 : 2; }
+
+// Values that begin so many bytes after the beginning of a cache line; born as NaN.
+class Placed {
+ public:
+  Placed(int64_t size, Type type, size_t after)
+      : bytes_(static_cast<size_t>(size * size_of(type)) + 128, std::byte{0xff}), after_(after) {}
+
+  void* data() { return bytes_.data() + first(); }
+  bool same_bits(const Placed& other) const { return std::ranges::equal(all(), other.all()); }
+
+ private:
+  size_t first() const {
+    return (64 - reinterpret_cast<uintptr_t>(bytes_.data()) % 64) % 64 + after_;
+  }
+  std::span<const std::byte> all() const {
+    return std::span(bytes_).subspan(first(), bytes_.size() - 128);
+  }
+
+  std::vector<std::byte> bytes_;
+  size_t after_;
 };
 
 double tolerance(Type type) { return type == Type::Fp32 ? 2e-5 : 1e-2; }
@@ -166,14 +190,23 @@ struct Case {
   }
 
   const int64_t* lengths_pointer() const { return lengths.empty() ? nullptr : lengths.data(); }
+  ConvForward forward_arrays(void* y) {
+    return {.x = x.data(),
+            .taps = static_cast<float*>(taps.data()),
+            .lengths = lengths_pointer(),
+            .y = y};
+  }
+  ConvBackward backward_arrays(void* dx, void* dtaps) {
+    return {.x = x.data(),
+            .taps = static_cast<float*>(taps.data()),
+            .lengths = lengths_pointer(),
+            .dy = dy.data(),
+            .dx = dx,
+            .dtaps = static_cast<float*>(dtaps)};
+  }
   Array forward(const CpuRun& run = {}) {
     Array y(dy.size(), shape.type);
-    conv_forward_cpu(shape,
-                     {.x = x.data(),
-                      .taps = static_cast<float*>(taps.data()),
-                      .lengths = lengths_pointer(),
-                      .y = y.data()},
-                     run);
+    conv_forward_cpu(shape, forward_arrays(y.data()), run);
     return y;
   }
   struct Gradients {
@@ -181,14 +214,7 @@ struct Case {
   };
   Gradients backward(const CpuRun& run = {}) {
     Gradients d{Array(x.size(), shape.type), Array(taps.size(), Type::Fp32)};
-    conv_backward_cpu(shape,
-                      {.x = x.data(),
-                       .taps = static_cast<float*>(taps.data()),
-                       .lengths = lengths_pointer(),
-                       .dy = dy.data(),
-                       .dx = d.dx.data(),
-                       .dtaps = static_cast<float*>(d.dtaps.data())},
-                      run);
+    conv_backward_cpu(shape, backward_arrays(d.dx.data(), d.dtaps.data()), run);
     return d;
   }
 };
@@ -244,6 +270,47 @@ TEST(ConvCpu, ThreadsChangeNoBit) {
     const auto alone = each.backward(), shared = each.backward({.parallel = on_three_threads});
     EXPECT_TRUE(alone.dx.same_bits(shared.dx));
     EXPECT_TRUE(alone.dtaps.same_bits(shared.dtaps));
+  }
+}
+
+// Results at the beginning of a line are streamed, where they are many; others never are.
+TEST(ConvCpu, StreamingChangesNoBit) {
+  for (const Type type : {Type::Fp32, Type::Bf16}) {
+    for (const int64_t channels : {96, 24}) {  // 24: values and gates share a line
+      for (const bool glu : {false, true}) {
+        const int64_t time = 1001;
+        const int64_t batch = kStreamedBytes / (time * channels * size_of(type)) + 1;
+        Case each({.type = type,
+                   .batch = batch,
+                   .time = time,
+                   .channels = channels,
+                   .heads = 12,
+                   .kernel = 7,
+                   .left = 3,
+                   .glu = glu},
+                  std::vector<int64_t>(static_cast<size_t>(batch), time - 3));
+        const auto same = [&](int64_t size, const auto& write) {
+          Placed streamed(size, type, 0), stored(size, type, 4);
+          write(streamed.data());
+          write(stored.data());
+          EXPECT_TRUE(streamed.same_bits(stored)) << channels << " channels, gate " << glu;
+        };
+        for (const CpuLevel level : cpu_levels()) {
+          const CpuRun run{.parallel = on_three_threads, .level = level};
+          same(each.dy.size(),
+               [&](void* y) { conv_forward_cpu(each.shape, each.forward_arrays(y), run); });
+          same(each.x.size(), [&](void* dx) {
+            conv_backward_cpu(each.shape, each.backward_arrays(dx, nullptr), run);
+          });
+          if (!glu) continue;
+          same(each.dy.size(),
+               [&](void* y) { glu_forward_cpu(each.shape, each.forward_arrays(y), run); });
+          same(each.x.size(), [&](void* dx) {
+            glu_backward_cpu(each.shape, each.backward_arrays(dx, nullptr), run);
+          });
+        }
+      }
+    }
   }
 }
 
