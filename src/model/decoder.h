@@ -29,8 +29,7 @@ class DecoderBlock : public torch::nn::Module {
                         const nn::MixerContext& context);
   torch::Tensor step(const torch::Tensor& x, DecodeState::Block& state,
                      const nn::MixerContext& context);
-  nn::CrossAttention::Memory remember(const nn::Stream& encoded,
-                                      const nn::Lengths& lengths) const;
+  nn::CrossAttention::Memory remember(const nn::Stream& encoded, const nn::Lengths& lengths) const;
   DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths) const;
   void initialise(torch::Generator& random);
 
