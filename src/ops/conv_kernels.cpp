@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 #include "kernels/conv.h"
+#include "ops/cuda_launch.h"
 #include "ops/tap_rows.h"
 #include "ops/torch_threads.h"
-#ifdef CONVSEQ_TORCH_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
 
 namespace convseq::ops::fast {
 namespace {
@@ -17,22 +15,6 @@ using kernels::ConvShape;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-kernels::Type type_of(const torch::Tensor& x) {
-  return x.scalar_type() == torch::kFloat32 ? kernels::Type::Fp32 : kernels::Type::Bf16;
-}
-
-bool is_fp32_or_bf16(const torch::Tensor& x) {
-  return x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kBFloat16;
-}
-
-kernels::Stream current_stream() {
-#ifdef CONVSEQ_TORCH_CUDA
-  return c10::cuda::getCurrentCUDAStream().stream();
-#else
-  return nullptr;
-#endif
-}
-
 // The kernel of x's device.
 template <class Arrays>
 void launch(void (*cpu)(const ConvShape&, const Arrays&, const kernels::CpuRun&),
@@ -40,7 +22,7 @@ void launch(void (*cpu)(const ConvShape&, const Arrays&, const kernels::CpuRun&)
             const ConvShape& shape, const Arrays& arrays) {
   if (x.is_cpu()) return cpu(shape, arrays, {.parallel = on_torch_threads});
   const c10::DeviceGuard guard(x.device());
-  cuda(shape, arrays, current_stream());
+  cuda(shape, arrays, current_cuda_stream());
 }
 
 // What the kernels read beside x.
@@ -51,10 +33,6 @@ Lengths lengths_for(const torch::Tensor& x, const Lengths& lengths) {
 
 const int64_t* pointer_to(const Lengths& lengths) {
   return lengths.all_full() ? nullptr : lengths.values.const_data_ptr<int64_t>();
-}
-
-void* pointer_or_null(const torch::Tensor& x) {
-  return x.defined() ? x.mutable_data_ptr() : nullptr;
 }
 
 torch::Tensor outputs_like(const torch::Tensor& x, const ConvShape& shape) {
@@ -97,7 +75,7 @@ class Glu : public torch::autograd::Function<Glu> {
 
  private:
   static ConvShape shape_of(const torch::Tensor& x) {
-    return {.type = type_of(x),
+    return {.type = kernel_type(x),
             .batch = x.size(0),
             .time = x.size(1),
             .channels = x.size(2) / 2,
@@ -168,9 +146,9 @@ class Conv : public torch::autograd::Function<Conv> {
                                    .taps = taps.const_data_ptr<float>(),
                                    .lengths = pointer_to({saved[2]}),
                                    .dy = dy.const_data_ptr(),
-                                   .dx = pointer_or_null(dx),
-                                   .dtaps = static_cast<float*>(pointer_or_null(dtaps)),
-                                   .workspace = pointer_or_null(workspace)});
+                                   .dx = output_or_null(dx),
+                                   .dtaps = output_or_null<float>(dtaps),
+                                   .workspace = output_or_null(workspace)});
     return {dx, dtaps, {}, {}};
   }
 };
@@ -204,21 +182,21 @@ class DynamicConv : public torch::autograd::Function<DynamicConv> {
         {.x = x.const_data_ptr(),
          .taps = taps_of(taps, context->saved_data["softmax"].toBool()),
          .dy = dy.const_data_ptr(),
-         .dx = pointer_or_null(dx),
-         .dtaps = pointer_or_null(dtaps)});
+         .dx = output_or_null(dx),
+         .dtaps = output_or_null(dtaps)});
     return {dx, dtaps, {}, {}};
   }
 
   static kernels::DynamicTaps taps_of(const torch::Tensor& taps, bool softmax) {
     return {.values = taps.const_data_ptr(),
-            .type = type_of(taps),
+            .type = kernel_type(taps),
             .softmax = softmax,
             .stride = tap_row_stride(taps)};
   }
 };
 
 ConvShape shape_of(const torch::Tensor& x, int64_t heads, const ConvGeometry& geometry, bool glu) {
-  return {.type = type_of(x),
+  return {.type = kernel_type(x),
           .batch = x.size(0),
           .time = x.size(1),
           .channels = glu ? x.size(2) / 2 : x.size(2),

@@ -8,7 +8,7 @@
 #include <c10/cuda/CUDAStream.h>
 #endif
 
-// How tensors come to our CUDA kernels.
+// How tensors come to our kernels, a GPU's above all.
 namespace convseq::ops {
 
 inline kernels::Stream current_cuda_stream() {
@@ -19,10 +19,12 @@ inline kernels::Stream current_cuda_stream() {
 #endif
 }
 
+inline bool is_fp32_or_bf16(const torch::Tensor& x) {
+  return x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kBFloat16;
+}
+
 inline bool is_fp32_or_bf16_on_cuda(const torch::Tensor& x) {
-  const auto type = x.scalar_type();
-  return x.is_cuda() && kernels::built_with_cuda() &&
-         (type == torch::kFloat32 || type == torch::kBFloat16);
+  return x.is_cuda() && kernels::built_with_cuda() && is_fp32_or_bf16(x);
 }
 
 inline kernels::Type kernel_type(const torch::Tensor& x) {
@@ -32,6 +34,11 @@ inline kernels::Type kernel_type(const torch::Tensor& x) {
 template <class T = void>
 const T* pointer_or_null(const torch::Tensor& x) {
   return x.defined() ? static_cast<const T*>(x.const_data_ptr()) : nullptr;
+}
+
+template <class T = void>
+T* output_or_null(const torch::Tensor& x) {
+  return x.defined() ? static_cast<T*>(x.mutable_data_ptr()) : nullptr;
 }
 
 }  // namespace convseq::ops
