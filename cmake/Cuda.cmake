@@ -17,3 +17,14 @@ if(NOT CONVSEQ_CUDA STREQUAL "OFF")
   endif()
 endif()
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} (architectures ${CMAKE_CUDA_ARCHITECTURES})")
+
+# CUTLASS's headers, for the product that cuBLASLt lacks (src/kernels/product_cutlass.cu): found, not required.
+set(CONVSEQ_CUTLASS "")
+if(CONVSEQ_HAS_NVCC AND CMAKE_CUDA_ARCHITECTURES MATCHES "90")
+  find_path(CONVSEQ_CUTLASS_INCLUDE cutlass/gemm/device/gemm_universal_adapter.h
+    HINTS $ENV{CUTLASS_PATH}/include ${CMAKE_SOURCE_DIR}/.deps/cutlass/cutlass_library/source/include)
+  if(CONVSEQ_CUTLASS_INCLUDE)
+    set(CONVSEQ_CUTLASS ${CONVSEQ_CUTLASS_INCLUDE})
+  endif()
+endif()
+message(STATUS "CUTLASS: ${CONVSEQ_CUTLASS}")

@@ -68,6 +68,18 @@ if [ -z "$libtorch" ]; then
   mv .deps/torch.partial .deps/torch
 fi
 
+# Headers for one product on Hopper GPUs; a build without them is slower there, and that is all.
+cutlass=.deps/cutlass/cutlass_library/source/include
+if { have_command nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } && [ -z "${CUTLASS_PATH:-}" ] && [ ! -d $cutlass ]; then
+  echo "setup: installing CUTLASS's headers into .deps/cutlass"
+  rm -rf .deps/cutlass.partial .deps/cutlass
+  if python3 -m pip install --quiet --no-deps --target .deps/cutlass.partial nvidia-cutlass==4.2.0.0; then
+    mv .deps/cutlass.partial .deps/cutlass
+  else
+    echo "setup: going on without CUTLASS"
+  fi
+fi
+
 # The Python side of the checkpoint tests: does the reference package open our files?
 if ! PYTHONPATH=.deps/python python3 -c 'import numpy, safetensors' 2>/dev/null; then
   echo "setup: installing the Python packages safetensors and numpy into .deps/python"

@@ -22,7 +22,7 @@ std::shared_ptr<Seq2Seq> random_model(const ModelConfig& config, torch::Device d
 struct TrainingModelOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype type = torch::kFloat32;
-  OptimizerOptions optimizer;
+  OptimizerOptions optimizer = {.kind = OptimizerKind::AdamW};  // the peers'
   TrainStepOptions step;
 };
 

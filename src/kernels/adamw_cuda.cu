@@ -8,7 +8,6 @@ namespace convseq::kernels {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / kLanes;
 constexpr int kPack = 4;
 constexpr int64_t kSlice = int64_t{kThreads} * kPack * 16;  // elements of a tensor a block takes
 constexpr int kMostTensors = 384;  // of a launch: their addresses travel as its argument
@@ -48,18 +47,6 @@ struct Outcome {
 struct Sums {
   double gradient, value;  // of squares
 };
-
-__device__ double block_sum(double x) {
-  __shared__ double of_warps[kWarps];
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) x += __shfl_xor_sync(kAllLanes, x, mask);
-  __syncthreads();  // the last sum has been read
-  if (threadIdx.x % kLanes == 0) of_warps[threadIdx.x / kLanes] = x;
-  __syncthreads();
-  double sum = 0;
-  for (int warp = 0; warp < kWarps; ++warp) sum += of_warps[warp];
-  return sum;
-}
 
 // Four neighbours at `i`, or as many as there are before `end`.
 template <class T>
@@ -135,11 +122,11 @@ __global__ void __launch_bounds__(kThreads)
   const Slice slice = slice_of(all, blockIdx.x);
   const AdamWTensor& t = all.tensor[slice.tensor];
   const bool packed = is_packed(t);
-  const double gradient =
-      block_sum(t.gradient_type == Type::Bf16
-                    ? squares(static_cast<const bf16*>(t.gradient), slice, packed)
-                    : squares(static_cast<const float*>(t.gradient), slice, packed));
-  const double value = by_size ? block_sum(squares(t.value, slice, packed)) : 0;
+  const double gradient = block_sum<kThreads, double>(
+      t.gradient_type == Type::Bf16
+          ? squares(static_cast<const bf16*>(t.gradient), slice, packed)
+          : squares(static_cast<const float*>(t.gradient), slice, packed));
+  const double value = by_size ? block_sum<kThreads, double>(squares(t.value, slice, packed)) : 0;
   if (threadIdx.x == 0) sums[all.blocks_before + blockIdx.x] = {gradient, value};
 }
 
@@ -150,7 +137,7 @@ __global__ void __launch_bounds__(kThreads)
   double squares = 0;
 #pragma unroll 8
   for (int i = threadIdx.x; i < blocks; i += kThreads) squares += sums[i].gradient;
-  const double found = sqrt(block_sum(squares));
+  const double found = sqrt(block_sum<kThreads>(squares));
   if (threadIdx.x > 0) return;
   *norm = found;
   const bool moves = isfinite(found) && isfinite(*loss);
@@ -165,7 +152,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = begin + threadIdx.x; i < end; i += kThreads) {
     squares += sums[all.blocks_before + i].value;
   }
-  squares = block_sum(squares);
+  squares = block_sum<kThreads>(squares);
   if (threadIdx.x == 0) {
     const double mean = squares / static_cast<double>(all.tensor[blockIdx.x].size);
     sizes[all.first_tensor + blockIdx.x] = fmaxf(static_cast<float>(sqrt(mean)), 1e-3f);

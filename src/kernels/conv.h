@@ -52,6 +52,13 @@ void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const
 void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
 size_t conv_backward_workspace_cuda(const ConvShape& shape);
 
+// The softmax over k of static taps [H,k], from the activations' type to fp32, and its gradient. Of
+// the shape only type, heads and kernel count.
+void tap_softmax_forward_cuda(const ConvShape& shape, const void* logits, float* taps,
+                              Stream stream);
+void tap_softmax_backward_cuda(const ConvShape& shape, const float* taps, const float* dtaps,
+                               void* dlogits, Stream stream);
+
 // The gate alone, for a mixer that needs its value: [B,T,2C] -> [B,T,C], zero where padded. Of the
 // shape only type, batch, time and channels count; of the arrays x, lengths, y or dy, dx.
 void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run = {});

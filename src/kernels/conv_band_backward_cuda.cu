@@ -133,6 +133,7 @@ __device__ void keep_gradients(const BandShape& shape, bf16* inputs, bf16* gates
 template <bool kGlu, int kBlocks>
 __global__ void __launch_bounds__(kBandThreads, 4)
     band_backward_kernel(BandShape shape, BandBackwardArrays arrays) {
+  wait_for_work_before();
   extern __shared__ uint4 shared_memory[];
   const BandBackwardMemory memory(shape, shared_memory);
   const BandPlace place(shape);
@@ -222,9 +223,9 @@ bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
       const size_t bytes = BandBackwardMemory::bytes<size.value>(band, shape.glu);
       if (bytes > kBandMostBytes) return false;
       allow_shared_memory(kernel, bytes);
-      kernel<<<blocks, kBandThreads, bytes, stream>>>(
-          band, {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
-                 static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
+      launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
+                   {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+                    static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
       return true;
     });
   });

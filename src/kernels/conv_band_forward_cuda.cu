@@ -103,6 +103,7 @@ template <bool kGlu, int kBlocks>
 __global__ void __launch_bounds__(kBandThreads, 6)
     band_forward_kernel(BandShape shape, BandForwardArrays arrays) {
   constexpr int kAhead = BandForwardWork<kGlu, kBlocks>::kAhead;
+  wait_for_work_before();
   extern __shared__ uint4 shared_memory[];
   const BandForwardMemory memory(shape, shared_memory);
   const BandPlace place(shape);
@@ -159,9 +160,9 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
       const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
       const auto kernel = band_forward_kernel<glu.value, size.value>;
       allow_shared_memory(kernel, bytes);
-      kernel<<<blocks, kBandThreads, bytes, stream>>>(
-          band, {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
-                 static_cast<bf16*>(arrays.y)});
+      launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
+                   {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+                    static_cast<bf16*>(arrays.y)});
       return true;
     });
   });

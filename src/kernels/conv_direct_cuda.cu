@@ -106,16 +106,6 @@ __global__ void direct_input_gradient_kernel(DirectShape shape, Input<T, kGlu> i
   store_input_gradient<T, kGlu>(shape, input.x, dx, index, real, sum);
 }
 
-__device__ float block_sum(float x) {
-  __shared__ float warps[kThreads / kLanes];
-  x = warp_sum(x);
-  if (threadIdx.x % kLanes == 0) warps[threadIdx.x / kLanes] = x;
-  __syncthreads();
-  float sum = 0;
-  for (float each : warps) sum += each;
-  return sum;
-}
-
 // A block sums one tap of one head over one slice of the rows.
 template <class T, bool kGlu>
 __global__ void direct_tap_gradient_kernel(DirectShape shape, Input<T, kGlu> input, const T* dy,
@@ -135,7 +125,7 @@ __global__ void direct_tap_gradient_kernel(DirectShape shape, Input<T, kGlu> inp
     sum += to_float(dy[row * shape.channels + channel]) *
            input.at(shape, static_cast<int>(row / shape.time), position, channel);
   }
-  sum = block_sum(sum);
+  sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;  // [slices, k, heads]
 }
 
@@ -144,6 +134,7 @@ constexpr int kColumns = 32;  // taps of a block below; as many threads share ea
 __global__ void __launch_bounds__(kColumns* kColumns)
     sum_partials_kernel(const float* partial, int64_t slices, int groups, int heads, int kernel,
                         float* dtaps) {
+  wait_for_work_before();
   __shared__ float sums[kColumns][kColumns + 1];
   const int column = threadIdx.x % kColumns;
   const int share = threadIdx.x / kColumns;
@@ -213,9 +204,9 @@ void sum_tap_partials(const ConvShape& shape, const float* partial, int64_t slic
                       float* dtaps, cudaStream_t stream) {
   const unsigned blocks =
       grid_of(ceil_div<int64_t>(shape.heads * shape.kernel, kColumns), "conv_backward");
-  sum_partials_kernel<<<blocks, kColumns * kColumns, 0, stream>>>(
-      partial, slices, static_cast<int>(groups), static_cast<int>(shape.heads),
-      static_cast<int>(shape.kernel), dtaps);
+  launch_early(sum_partials_kernel, blocks, kColumns * kColumns, 0, stream, partial, slices,
+               static_cast<int>(groups), static_cast<int>(shape.heads),
+               static_cast<int>(shape.kernel), dtaps);
 }
 
 }  // namespace convseq::kernels

@@ -1,76 +1,8 @@
-#include "kernels/conv_rows.h"
+#include "kernels/conv_input.h"
 
-// Static taps, and the gate. The unit of work is a tile: kTile outputs that stand `dilation` apart,
-// so that they read k + kTile − 1 rows between them, times one vector of channels.
+// Static taps, and the gate.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
-
-constexpr int kTapBlock = kLanes == 8 ? 4 : 8;  // taps in registers, of which AVX2 has but 16
-
-// f(size, t) for tiles of `size` steps t, t + dilation, ...: together all of [begin, end), nearby
-// steps soon after one another.
-template <class F>
-CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, const F& f) {
-  for (int64_t base = begin; base < end; base += kTile * dilation) {
-    for (int64_t first = base; first < smaller(base + dilation, end); ++first) {
-      if (first + (kTile - 1) * dilation < end) {
-        f(Number<kTile>{}, first);
-      } else {
-        for (int64_t t = first; t < end; t += dilation) f(Number<1>{}, t);
-      }
-    }
-  }
-}
-
-// f(number of taps, first tap) for blocks that make up all k; the compiler unrolls each.
-template <class F>
-CONVSEQ_INLINE void for_tap_blocks(int64_t kernel, const F& f) {
-  int64_t j = 0;
-  for (; j + kTapBlock <= kernel; j += kTapBlock) f(Number<kTapBlock>{}, j);
-  switch (kernel - j) {
-    case 1:
-      return f(Number<1>{}, j);
-    case 2:
-      return f(Number<2>{}, j);
-    case 3:
-      return f(Number<3>{}, j);
-    case 4:
-      return f(Number<4>{}, j);
-    case 5:
-      return f(Number<5>{}, j);
-    case 6:
-      return f(Number<6>{}, j);
-    case 7:
-      return f(Number<7>{}, j);
-    default:
-      return;
-  }
-}
-
-// Only whole tiles of whole vectors are worth many variants; the rest goes tap by tap.
-template <int R, int W, class F>
-CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
-  if constexpr (R == kTile && W == kLanes) {
-    for_tap_blocks(kernel, f);
-  } else {
-    for (int64_t j = 0; j < kernel; ++j) f(Number<1>{}, j);
-  }
-}
-
-// f(j, r) for the taps j and outputs r = q − j that read row q of a tile's rows.
-template <int R, int J, int Q, class F>
-CONVSEQ_INLINE void for_readers(const F& f) {
-  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-    constexpr int j = Q - decltype(r)::kValue;
-    if constexpr (j >= 0 && j < J) f(Number<j>{}, r);
-  });
-}
-
-// GCC 12 turns `= {}` into `rep stos`, and the sums then wait for memory.
-template <int R, class Vector>
-CONVSEQ_INLINE void set_zero(Vector (&sum)[R]) {
-  for (int r = 0; r < R; ++r) sum[r] = Vector{};
-}
 
 // sum[r] += Σ_j taps[j] · rows[r + j], J taps.
 template <int R, int J, int W, class In>
@@ -130,42 +62,6 @@ void gather_taps(const ConvShape& shape, const float* spread, float* taps) {
         }
       }
     }
-  });
-}
-
-template <class T, class Out>
-CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed) {
-  Output<1, Out> out(streamed);
-  for_blocks(0, channels, [&](auto width, int64_t c) {
-    constexpr int W = decltype(width)::kValue;
-    __builtin_prefetch(x + c + 512);  // into the next row, which lies on other pages
-    __builtin_prefetch(x + channels + c + 512);
-    const Floats<W> gated[1] = {load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c))};
-    out.template write<W>(y + c, 0, gated);
-  });
-}
-
-// Asks for what the next tile is the first to read: processors do not guess across the rows' pages.
-template <class T>
-CONVSEQ_INLINE void fetch_next(const T* const* rows, int64_t channel, int64_t stride) {
-  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
-    __builtin_prefetch(rows[r.kValue] + channel + kTile * stride);
-  });
-}
-
-// The same, of rows that stand `stride` apart.
-template <class T>
-CONVSEQ_INLINE void fetch_next(const T* first, int64_t stride) {
-  unroll<kTile>([&](auto r)
-                    CONVSEQ_LAMBDA { __builtin_prefetch(first + (kTile + r.kValue) * stride); });
-}
-
-// A little ahead of what is stored, which is read before.
-template <class T>
-CONVSEQ_INLINE void fetch_to_store(const T* first, int64_t stride) {
-  constexpr int kAhead = 1024 / sizeof(T);
-  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
-    __builtin_prefetch(first + r.kValue * stride + kAhead, /*for writing*/ 1);
   });
 }
 
@@ -229,80 +125,6 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
   }
   if (streamed) finish_streams();
 }
-
-// What a convolution reads: x itself, or the gate of x. `read` gives R rows of W channels, `write`
-// turns their gradients into those of x.
-template <class T>
-struct PlainInput {
-  const T* x;
-  T* dx;
-  int64_t stride;  // from one row of a tile to the next
-  bool streamed;
-
-  template <int R>
-  struct Outputs {
-    explicit Outputs(bool streamed) : dx(streamed) {}
-    Output<R, T> dx;
-  };
-
-  CONVSEQ_INLINE void fetch_next_of(int64_t at) const { fetch_next(x + at, stride); }
-  template <int R, int W>
-  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
-    for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
-    if (dx != nullptr) out.dx.template write<W>(dx + at, stride, gradient);
-  }
-};
-
-template <int R, class T>
-struct GateOutputs {
-  explicit GateOutputs(bool streamed) : values(streamed), gates(streamed) {}
-  Output<R, T> values, gates;
-};
-
-template <int R, int W, class T>
-CONVSEQ_INLINE void gate_gradient(const T* x, int64_t channels, int64_t stride,
-                                  const Floats<W> (&gradient)[R], T* dx, GateOutputs<R, T>& out) {
-  Floats<W> of_value[R], of_gate[R];
-  for (int r = 0; r < R; ++r) {
-    const auto value = load<W>(x + r * stride),
-               open = sigmoid<W>(load<W>(x + r * stride + channels));
-    of_value[r] = gradient[r] * open;
-    of_gate[r] = gradient[r] * value * open * (1.0F - open);
-  }
-  out.values.template write<W>(dx, stride, of_value);
-  out.gates.template write<W>(dx + channels, stride, of_gate);
-}
-
-template <class T>
-struct GatedInput {
-  const T* x;
-  T* dx;
-  int64_t stride;
-  int64_t channels;
-  bool streamed;
-
-  template <int R>
-  using Outputs = GateOutputs<R, T>;
-
-  CONVSEQ_INLINE void fetch_next_of(int64_t at) const {
-    fetch_next(x + at, stride);
-    fetch_next(x + at + channels, stride);
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
-    for (int r = 0; r < R; ++r) {
-      const T* row = x + at + r * stride;
-      input[r] = load<W>(row) * sigmoid<W>(load<W>(row + channels));
-    }
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
-    if (dx != nullptr) gate_gradient<R, W>(x + at, channels, stride, gradient, dx + at, out);
-  }
-};
 
 // dx of the steps [begin, end) of one sequence, and their share of the taps' gradient, spread.
 template <class T, class Input>

@@ -16,6 +16,14 @@ void conv_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse(
 
 size_t conv_backward_workspace_cuda(const ConvShape&) { refuse("conv_backward"); }
 
+void tap_softmax_forward_cuda(const ConvShape&, const void*, float*, Stream) {
+  refuse("tap_softmax_forward");
+}
+
+void tap_softmax_backward_cuda(const ConvShape&, const float*, const float*, void*, Stream) {
+  refuse("tap_softmax_backward");
+}
+
 void glu_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse("glu_forward"); }
 
 void glu_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse("glu_backward"); }

@@ -89,10 +89,24 @@ __device__ inline void copy_16_async(void* to, const void* from, bool real) {
 
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-__device__ inline float warp_sum(float x) {
+template <class T>
+__device__ T warp_sum(T x) {
 #pragma unroll
   for (int step = kLanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
   return x;
+}
+
+// To every thread of a block of kCount: each warp's sum, then those in the order of the warps.
+template <int kCount, class T>
+__device__ T block_sum(T x) {
+  __shared__ T of_warps[kCount / kLanes];
+  x = warp_sum(x);
+  __syncthreads();  // the last sum has been read
+  if (threadIdx.x % kLanes == 0) of_warps[threadIdx.x / kLanes] = x;
+  __syncthreads();
+  T sum = 0;
+  for (int warp = 0; warp < kCount / kLanes; ++warp) sum += of_warps[warp];
+  return sum;
 }
 
 // How many of a row's positions are real.
@@ -104,6 +118,40 @@ __device__ inline int real_length(const int64_t* lengths, int row, int time) {
 
 inline void check_cuda(cudaError_t status, const char* what) {
   if (status != cudaSuccess) fail_cuda(what, cudaGetErrorString(status));
+}
+
+// What a kernel of launch_early() does before it looks at global memory: waits for the end of the
+// work before it, then lets the blocks of the next come as its own leave room.
+__device__ inline void wait_for_work_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+inline bool launches_early() {
+  int device = 0, major = 0;
+  check_cuda(cudaGetDevice(&device), "device");
+  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "device");
+  return major >= 9;
+}
+
+// kernel<<<…>>>(…), whose blocks may stand ready before the work before it has ended: what a launch
+// takes is hidden. Every thread that goes on calls wait_for_work_before() first.
+template <class... Parameters>
+void launch_early(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
+                  cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = launches_early() ? 1 : 0;
+  check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }
 
 inline void check_launch(const char* what) { check_cuda(cudaGetLastError(), what); }

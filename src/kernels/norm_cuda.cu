@@ -19,6 +19,7 @@ constexpr int kBackwardBlocks = P * sizeof(T) <= 8 ? 2 : 1;
 template <class T, bool kCentred, int P>
 __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
     forward_kernel(Forward<T> a) {
+  wait_for_work_before();
   const Share<P> share{a.channels / kPack};
   const int64_t row = int64_t{blockIdx.x} * kForwardWarps + threadIdx.x / kLanes;
   if (row >= a.rows) return;
@@ -86,6 +87,7 @@ __device__ Statistics statistics_of(const Backward<T>& a, int64_t row) {
 // Each warp adds up the rows it takes; blocks leave their sums to sum_kernel.
 template <class T, bool kCentred, int P>
 __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kernel(Backward<T> a) {
+  wait_for_work_before();
   extern __shared__ uint4 shared_memory[];
   using Ring = RowRing<T, P>;
   const Share<P> share{a.channels / kPack};
@@ -153,6 +155,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kern
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     sum_kernel(const float* sums, int channels, T* dweight, T* dbias) {
+  wait_for_work_before();
   static_assert(kBlocks % kWarps == 0);
   constexpr int kEach = kBlocks / kWarps;
   __shared__ float parts[kWarps][kLanes];
@@ -212,9 +215,9 @@ void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t str
     if constexpr (packs.value == 0) {
       general_forward_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
     } else {
-      forward_kernel<T, kCentred, packs.value>
-          <<<grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"), kForwardThreads, 0,
-             stream>>>(a);
+      launch_early(forward_kernel<T, kCentred, packs.value>,
+                   grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"), kForwardThreads,
+                   0, stream, a);
     }
   });
   check_launch("norm_forward");
@@ -246,12 +249,12 @@ void backward(const NormShape& shape, const NormBackward& arrays, cudaStream_t s
       const auto kernel = backward_kernel<T, kCentred, packs.value>;
       constexpr size_t kBytes = kWarps * RowRing<T, packs.value>::kBytes;
       allow_shared_memory(kernel, kBytes);
-      kernel<<<kBlocks, kThreads, kBytes, stream>>>(a);
+      launch_early(kernel, kBlocks, kThreads, kBytes, stream, a);
     }
   });
   const int sums = (kCentred ? 2 : 1) * channels;
-  sum_kernel<T><<<ceil_div(sums, kLanes), kThreads, 0, stream>>>(
-      a.sums, channels, static_cast<T*>(arrays.dweight), static_cast<T*>(arrays.dbias));
+  launch_early(sum_kernel<T>, ceil_div(sums, kLanes), kThreads, 0, stream, a.sums, channels,
+               static_cast<T*>(arrays.dweight), static_cast<T*>(arrays.dbias));
   check_launch("norm_backward");
 }
 

@@ -5,22 +5,11 @@
 // Norms of any number of channels.
 namespace convseq::kernels::norm {
 
-__device__ inline float block_sum(float x) {
-  __shared__ float of_warps[kWarps];
-  x = warp_sum(x);
-  __syncthreads();  // the last sum has been read
-  if (threadIdx.x % kLanes == 0) of_warps[threadIdx.x / kLanes] = x;
-  __syncthreads();
-  float sum = 0;
-  for (int warp = 0; warp < kWarps; ++warp) sum += of_warps[warp];
-  return sum;
-}
-
 template <class Value>
 __device__ float channel_sum(int channels, Value value) {
   float sum = 0;
   for (int c = threadIdx.x; c < channels; c += kThreads) sum += value(c);
-  return block_sum(sum);
+  return block_sum<kThreads>(sum);
 }
 
 // Any number of channels, a block a row; the row is read again from the cache.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/product.h"
+#include "kernels/product_cutlass.h"
 
 namespace convseq::kernels {
 namespace {
@@ -105,7 +105,7 @@ class Call {
 
   cublasStatus_t launch(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
                         cudaStream_t stream) const {
-    const float one = 1, of_added = product_.add == nullptr ? 0 : 1;
+    const float one = 1, of_added = product_.other == nullptr ? 0 : 1;
     return cublasLtMatmul(handle, description_, &one, product_.b.values, first_, product_.a.values,
                           second_, &of_added, added(), out_, product_.out, out_, &algorithm,
                           product_.workspace, product_.workspace_bytes, stream);
@@ -117,7 +117,7 @@ class Call {
     if (matrix.transposed) std::swap(rows, columns);
     check(cublasLtMatrixLayoutCreate(layout.address(), CUDA_R_16BF, rows, columns, matrix.stride));
   }
-  const void* added() const { return product_.add == nullptr ? product_.out : product_.add; }
+  const void* added() const { return product_.other == nullptr ? product_.out : product_.other; }
 
   const Product& product_;
   Description description_;
@@ -184,21 +184,37 @@ class CacheFlush {
   void* memory_ = nullptr;
 };
 
+// How a product of one size is done.
+struct Way {
+  cublasLtMatmulAlgo_t algorithm = {};
+  bool by_cutlass = false;
+};
+
+cublasStatus_t launch(const Way& way, const Product& product, const Call& call,
+                      cublasLtHandle_t handle, cudaStream_t stream) {
+  if (!way.by_cutlass) return call.launch(handle, way.algorithm, stream);
+  cutlass_product(product, stream);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 // Nothing is lost by doing it several times: `out` is not what is added.
-cublasLtMatmulAlgo_t fastest(const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
-  const auto guesses = call.guesses(handle);
+Way fastest(const Product& product, const Call& call, cublasLtHandle_t handle,
+            cudaStream_t stream) {
+  std::vector<Way> ways;
+  for (const auto& guess : call.guesses(handle)) ways.push_back({.algorithm = guess.algo});
+  if (cutlass_takes(product)) ways.push_back({.by_cutlass = true});
   Stopwatch watch(stream);
   CacheFlush flush(stream);
-  std::vector<float> least(guesses.size(), FLT_MAX);
+  std::vector<float> least(ways.size(), FLT_MAX);
   for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < guesses.size(); ++i) {
+    for (size_t i = 0; i < ways.size(); ++i) {
       flush.run();
       watch.start();
-      if (call.launch(handle, guesses[i].algo, stream) != CUBLAS_STATUS_SUCCESS) continue;
+      if (launch(ways[i], product, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
       least[i] = std::min(least[i], watch.stop());
     }
   }
-  return guesses[std::min_element(least.begin(), least.end()) - least.begin()].algo;
+  return ways[std::min_element(least.begin(), least.end()) - least.begin()];
 }
 
 using Key = std::array<int64_t, 14>;
@@ -213,14 +229,13 @@ Key key_of(const Product& p) {
           p.b.stride,
           p.b.transposed,
           p.out_stride,
-          p.add != nullptr,
+          p.other != nullptr,
           alignment_of(p.a.values),
           alignment_of(p.b.values),
-          alignment_of(p.add == nullptr ? p.out : p.add),
+          alignment_of(p.other == nullptr ? p.out : p.other),
           alignment_of(p.out)};
 }
 
-// How each size is done.
 class Ways {
  public:
   static Ways& of_process() {
@@ -228,29 +243,28 @@ class Ways {
     return ways;
   }
 
-  cublasLtMatmulAlgo_t find(const Product& product, const Call& call, cublasLtHandle_t handle,
-                            cudaStream_t stream) {
+  Way find(const Product& product, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
     const std::scoped_lock lock(mutex_);
     const Key key = key_of(product);
     const auto known = ways_.find(key);
     const bool tuning = tunes && !is_recording(stream);
-    if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.algorithm;
-    const Way way{tuning ? fastest(call, handle, stream) : call.guesses(handle).front().algo,
-                  tuning};
-    ways_[key] = way;
-    return way.algorithm;
+    if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.way;
+    const Way way = tuning ? fastest(product, call, handle, stream)
+                           : Way{.algorithm = call.guesses(handle).front().algo};
+    ways_[key] = {way, tuning};
+    return way;
   }
 
   std::atomic<bool> tunes = false;
 
  private:
-  struct Way {
-    cublasLtMatmulAlgo_t algorithm;
-    bool tuned;
+  struct Found {
+    Way way;
+    bool tuned = false;
   };
 
   std::mutex mutex_;
-  std::map<Key, Way> ways_;
+  std::map<Key, Found> ways_;
 };
 
 }  // namespace
@@ -258,10 +272,14 @@ class Ways {
 void product_cuda(const Product& product, Stream on) {
   if (product.rows == 0 || product.columns == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
+  if (product.end == ProductEnd::Gated) return cutlass_product(product, stream);
   const cublasLtHandle_t handle = handle_of_device();
   const Call call(product);
-  check(call.launch(handle, Ways::of_process().find(product, call, handle, stream), stream));
+  const Way way = Ways::of_process().find(product, call, handle, stream);
+  check(launch(way, product, call, handle, stream));
 }
+
+bool can_gate(const Product& product) { return cutlass_takes(product); }
 
 void tune_products(bool on) { Ways::of_process().tunes = on; }
 

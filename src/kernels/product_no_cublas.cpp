@@ -9,6 +9,8 @@ void product_cuda(const Product&, Stream) {
 
 void tune_products(bool) {}
 
+bool can_gate(const Product&) { return false; }
+
 bool built_with_products() { return false; }
 size_t product_workspace_bytes() { return 0; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "nn/linear.h"
+#include "ops/embedding.h"
 
 namespace convseq::nn {
 
@@ -11,7 +12,9 @@ class Embedding : public torch::nn::Module {
     weight = register_parameter("weight", torch::empty({rows, channels}));
   }
 
-  torch::Tensor forward(const torch::Tensor& ids) const { return at::embedding(weight, ids); }
+  torch::Tensor forward(const torch::Tensor& ids) const {
+    return ops::embedding_and_table(weight, ids).output;
+  }
 
   torch::Tensor weight;
 };

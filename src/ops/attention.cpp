@@ -14,6 +14,19 @@ torch::Tensor causal_mask(int64_t queries, int64_t keys, torch::Device device) {
       .tril(keys - queries);
 }
 
+// cuDNN makes a plan for each number of keys: of one query, which comes with ever more of them, the
+// plans would take longer than the attention.
+class WithoutCudnn {
+ public:
+  WithoutCudnn() { at::globalContext().setSDPUseCuDNN(false); }
+  ~WithoutCudnn() { at::globalContext().setSDPUseCuDNN(was_); }
+  WithoutCudnn(const WithoutCudnn&) = delete;
+  WithoutCudnn& operator=(const WithoutCudnn&) = delete;
+
+ private:
+  bool was_ = at::globalContext().userEnabledCuDNNSDP();
+};
+
 }  // namespace
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
@@ -38,6 +51,8 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
   } else if (visible.defined()) {
     mask = visible;
   }
+  std::optional<WithoutCudnn> without;
+  if (queries == 1 && q.is_cuda()) without.emplace();
   return at::scaled_dot_product_attention(q, k, v, mask, options.dropout, native_causal,
                                           /*scale=*/1.0);
 }

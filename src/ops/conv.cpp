@@ -98,8 +98,6 @@ torch::Tensor mask_padding(const torch::Tensor& x, const Lengths& lengths) {
   return reference::mask_padding(x, lengths);
 }
 
-torch::Tensor tap_softmax(const torch::Tensor& logits) { return reference::tap_softmax(logits); }
-
 torch::Tensor glu(const torch::Tensor& projected, const Lengths& lengths) {
   check_halves("glu", projected);
   check_input("glu", projected, lengths);

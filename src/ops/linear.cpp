@@ -38,14 +38,18 @@ kernels::Matrix transpose_of(const torch::Tensor& rows) {
   return {.values = rows.const_data_ptr(), .stride = rows.stride(0), .transposed = true};
 }
 
+void put(kernels::Product& product, const torch::Tensor& out) {
+  product.out = out.mutable_data_ptr();
+  product.out_stride = out.stride(-2);
+}
+
 // `product` knows its sizes and factors; the rest is given here.
 void run(kernels::Product product, const torch::Tensor& out, const torch::Tensor& add = {}) {
   const c10::DeviceGuard guard(out.device());
   const auto bytes = static_cast<int64_t>(kernels::product_workspace_bytes());
   const auto workspace = torch::empty({bytes}, out.options().dtype(torch::kUInt8));
-  product.out = out.mutable_data_ptr();
-  product.out_stride = out.stride(-2);
-  if (add.defined()) product.add = add.const_data_ptr();
+  put(product, out);
+  if (add.defined()) product.other = add.const_data_ptr();
   product.workspace = workspace.mutable_data_ptr();
   product.workspace_bytes = static_cast<size_t>(bytes);
   kernels::product_cuda(product, current_cuda_stream());
@@ -87,6 +91,31 @@ torch::Tensor times(const torch::Tensor& dy, const torch::Tensor& weight,
        .b = matrix(weight)},
       out, add.defined() ? add.contiguous() : add);
   return out;
+}
+
+// dy W where `gate` is positive, 0 elsewhere; `gate` comes from times_transpose().
+torch::Tensor gated_times(const torch::Tensor& dy, const torch::Tensor& weight,
+                          const torch::Tensor& gate) {
+  const auto rows = as_rows(dy);
+  auto out = empty_rows(dy, weight.size(1));
+  kernels::Product product{.rows = rows.size(0),
+                           .columns = weight.size(1),
+                           .inner = weight.size(0),
+                           .end = ProductEnd::Gated,
+                           .a = matrix(rows),
+                           .b = matrix(weight),
+                           .other = gate.const_data_ptr()};
+  put(product, out);
+  const c10::DeviceGuard guard(out.device());
+  if (kernels::can_gate(product)) {
+    kernels::product_cuda(product, current_cuda_stream());
+    return out;
+  }
+  // A pass of its own. cuBLASLt's end for it is a kernel apart that takes three times as long.
+  product.end = ProductEnd::Plain;
+  product.other = nullptr;
+  run(product, out);
+  return at::threshold_backward_out(out, out, gate, 0);
 }
 
 // dyᵀ x
@@ -144,9 +173,7 @@ class ReluFeedForward : public torch::autograd::Function<ReluFeedForward> {
     if (!dy.defined()) return {more, {}, {}};
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &up = saved[1], &down = saved[2], &hidden = saved[3];
-    auto dhidden = times(dy, down);
-    // In place. cuBLASLt's own end for it is a kernel apart that takes three times as long.
-    at::threshold_backward_out(dhidden, dhidden, hidden, 0);
+    const auto dhidden = gated_times(dy, down, hidden);
     variable_list slopes(3);
     if (context->needs_input_grad(0)) slopes[0] = times(dhidden, up, more);
     if (context->needs_input_grad(1)) slopes[1] = weight_slope(dhidden, x);

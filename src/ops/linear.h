@@ -7,7 +7,8 @@ namespace convseq::ops {
 // x Wᵀ, W [out,in]; what comes back to `input` is added inside the backward product.
 OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& weight);
 
-// relu(x W_upᵀ) W_downᵀ; the relu has no pass of its own on the way there.
+// relu(x W_upᵀ) W_downᵀ; the relu has no pass of its own, where the build and the GPU can do so on
+// the way back too.
 OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
                                            const torch::Tensor& down);
 

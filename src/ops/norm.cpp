@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "kernels/norm.h"
 #include "ops/cuda_launch.h"
@@ -84,30 +86,15 @@ NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
   return slopes;
 }
 
+// LayerNorm of x, plus the residual where there is one.
 class LayerNorm : public torch::autograd::Function<LayerNorm> {
  public:
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context,
+                               const std::optional<torch::Tensor>& residual, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
-    const Normed normed = forward_of(x, weight, bias, /*residual=*/{}, eps);
+    const Normed normed = forward_of(x, weight, bias, residual.value_or(torch::Tensor()), eps);
     context->save_for_backward({x, weight, normed.mean, normed.scale});
-    return normed.y;
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const auto saved = context->get_saved_variables();
-    const auto slopes =
-        backward_of(saved[0], saved[1], saved[2], saved[3], gradients[0].contiguous(), {});
-    return {slopes.x, slopes.weight, slopes.bias, {}};
-  }
-};
-
-class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
- public:
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& residual,
-                               const torch::Tensor& x, const torch::Tensor& weight,
-                               const torch::Tensor& bias, double eps) {
-    const Normed normed = forward_of(x, weight, bias, residual, eps);
-    context->save_for_backward({x, weight, normed.mean, normed.scale});
+    context->saved_data["adds"] = residual.has_value();
     return normed.y;
   }
 
@@ -115,7 +102,8 @@ class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
     const auto saved = context->get_saved_variables();
     const auto dy = gradients[0].contiguous();
     const auto slopes = backward_of(saved[0], saved[1], saved[2], saved[3], dy, {});
-    return {dy, slopes.x, slopes.weight, slopes.bias, {}};
+    const bool adds = context->saved_data["adds"].toBool();
+    return {adds ? dy : torch::Tensor(), slopes.x, slopes.weight, slopes.bias, {}};
   }
 };
 
@@ -144,7 +132,7 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
                          const torch::Tensor& bias, double eps) {
   if (!has_kernel(x, weight)) return torch::layer_norm(x, {x.size(-1)}, weight, bias, eps);
-  return LayerNorm::apply(x.contiguous(), weight, bias, eps);
+  return LayerNorm::apply(/*residual=*/std::nullopt, x.contiguous(), weight, bias, eps);
 }
 
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
@@ -156,7 +144,7 @@ torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor&
   if (!has_kernel(x, weight)) return residual + layer_norm(x, weight, bias, eps);
   require(residual.sizes() == x.sizes() && residual.scalar_type() == x.scalar_type(),
           "add_layer_norm: the residual differs in shape or type from what is normed");
-  return AddLayerNorm::apply(residual.contiguous(), x.contiguous(), weight, bias, eps);
+  return LayerNorm::apply(residual.contiguous(), x.contiguous(), weight, bias, eps);
 }
 
 OutputAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps) {

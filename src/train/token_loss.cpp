@@ -132,7 +132,8 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
 
     torch::Tensor hidden_slope, matrix_slope;
     if (learns.hidden) hidden_slope = at::empty(hidden.sizes(), hidden.options().dtype(wide));
-    if (learns.matrix) matrix_slope = at::zeros(matrix.sizes(), matrix.options().dtype(wide));
+    if (learns.matrix) matrix_slope = at::empty(matrix.sizes(), matrix.options().dtype(wide));
+    if (learns.matrix && hidden.size(0) == 0) matrix_slope.zero_();  // no chunk will write it
     TokenLoss total = no_loss(hidden.device());
     for (int64_t begin = 0; begin < hidden.size(0); begin += options.chunk_tokens) {
       const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));
@@ -151,7 +152,12 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
       if (!chunk.slope.defined()) continue;
       const auto slope = chunk.slope.to(inside);
       if (learns.hidden) put_product(hidden_slope.slice(0, begin, end), slope, w);
-      if (learns.matrix) add_product(matrix_slope, slope.t(), h);
+      if (!learns.matrix) continue;
+      if (begin == 0) {
+        put_product(matrix_slope, slope.t(), h);
+      } else {
+        add_product(matrix_slope, slope.t(), h);
+      }
     }
     context->save_for_backward({hidden_slope, matrix_slope});
     context->saved_data["type"] = hidden.scalar_type();

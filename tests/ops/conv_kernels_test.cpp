@@ -224,12 +224,33 @@ void expect_padded_logits_step_alike(torch::Device device) {
   EXPECT_TRUE(torch::equal(step(in_padded_rows(logits, /*padding=*/3)), step(logits)));
 }
 
+void expect_tap_softmax_equals_float64(torch::Device device) {
+  for (const auto& [heads, kernel] : {std::pair{1, 1}, {12, 7}, {5, 31}, {768, 15}, {3, 255}}) {
+    for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+      const auto logits = random_tensor({heads, kernel}).to(device, type).requires_grad_();
+      const auto wide = logits.detach().cpu().to(torch::kFloat64).requires_grad_();
+      const auto slope = random_tensor({heads, kernel}, torch::kFloat32);
+      const auto run = [](const torch::Tensor& taps, const torch::Tensor& of, const auto& dy) {
+        return std::vector{taps.detach(), torch::autograd::grad({taps}, {of}, {dy})[0]};
+      };
+      const auto actual = run(tap_softmax(logits), logits, slope.to(device));
+      const auto expected = run(torch::softmax(wide, -1), wide, slope.to(torch::kFloat64));
+      EXPECT_EQ(actual[0].scalar_type(), torch::kFloat32);
+      EXPECT_EQ(actual[1].scalar_type(), type);
+      expect_near(actual[0].cpu(), expected[0], 1e-6, "taps");
+      expect_near(actual[1].cpu(), expected[1], type == torch::kFloat32 ? 1e-6 : 8e-3, "logits");
+    }
+  }
+}
+
 }  // namespace
 
 TEST(ConvKernels, EqualTheReferenceWithTheirGradients) {
   torch::manual_seed(1);
   expect_ops_equal_the_reference(torch::kCPU);
 }
+
+TEST(ConvKernels, TapSoftmaxEqualsFloat64) { expect_tap_softmax_equals_float64(torch::kCPU); }
 
 TEST(ConvKernels, RepeatBitForBit) {
   expect_runs_repeat(torch::kCPU, [] {});
@@ -350,6 +371,11 @@ TEST(GpuConv, TakesPaddedRowsOfLogitsAsTheyLie) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   expect_padded_logits_give_the_same_bits(torch::kCUDA);
   expect_padded_logits_step_alike(torch::kCUDA);
+}
+
+TEST(GpuConv, TapSoftmaxEqualsFloat64) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  expect_tap_softmax_equals_float64(torch::kCUDA);
 }
 
 TEST(GpuConv, StepsEqualTheWholeSequence) {

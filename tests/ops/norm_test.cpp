@@ -9,11 +9,18 @@ using convseq::testing::expect_close;
 using convseq::testing::random_tensor;
 using convseq::testing::tolerance_of;
 
+// Neighbours far apart: a short row of values that are all but equal, or all but zero, is
+// ill-conditioned.
+torch::Tensor spread_tensor(const std::vector<int64_t>& sizes) {
+  const auto sign = 1 - 2 * torch::arange(sizes.back(), torch::kFloat64).remainder(2);
+  return 5 * sign + 6 * torch::rand(sizes, torch::kFloat64) - 3;
+}
+
 class NormTable : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t>> {};
 
 TEST_P(NormTable, EqualsTheReferenceInFloat64) {
   const auto [dtype, channels] = GetParam();
-  const auto x = random_tensor({3, 5, channels}, dtype) * 4 + 1;
+  const auto x = spread_tensor({3, 5, channels}).to(dtype);
   const auto weight = random_tensor({channels}, dtype), bias = random_tensor({channels}, dtype);
   const auto wide = [](const torch::Tensor& t) { return t.to(torch::kFloat64); };
   expect_close(layer_norm(x, weight, bias, 1e-6),
@@ -60,10 +67,7 @@ class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t
     ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
     torch::manual_seed(3);
     const auto [dtype, rows, channels] = GetParam();
-    // Neighbours far apart: a short row of values that are all but equal, or all but zero, is
-    // ill-conditioned.
-    const auto sign = 1 - 2 * torch::arange(channels, torch::kFloat64).remainder(2);
-    x_ = (5 * sign + 6 * torch::rand({rows, channels}, torch::kFloat64) - 3).to(dtype);
+    x_ = spread_tensor({rows, channels}).to(dtype);
     residual_ = random_tensor({rows, channels}, dtype);
     weight_ = random_tensor({channels}, dtype);
     bias_ = random_tensor({channels}, dtype);

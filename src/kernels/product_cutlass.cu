@@ -1,0 +1,126 @@
+#include <cutlass/cutlass.h>
+#include <cutlass/gemm/device/gemm_universal_adapter.h>
+
+#include <algorithm>
+#include <climits>
+#include <cutlass/epilogue/collective/collective_builder.hpp>
+#include <cutlass/epilogue/fusion/operations.hpp>
+#include <cutlass/epilogue/fusion/sm90_callbacks_tma_warpspecialized.hpp>
+#include <cutlass/gemm/collective/collective_builder.hpp>
+#include <cutlass/gemm/kernel/gemm_universal.hpp>
+
+#include "kernels/cuda_common.cuh"
+#include "kernels/product.h"
+
+// The gated product, put together from CUTLASS's parts for Hopper: two groups of warps take tiles
+// by turns, so that one multiplies while the other reads gates and writes.
+namespace convseq::kernels {
+namespace {
+
+using cute::Shape, cute::_1, cute::_2, cute::_64, cute::_128, cute::_192;
+using Element = cutlass::bfloat16_t;
+using Rows = cutlass::layout::RowMajor;
+
+template <class T>
+struct WherePositive {
+  CUTLASS_HOST_DEVICE T operator()(const T& value, const T& gate) const {
+    return gate > T(0) ? value : T(0);
+  }
+};
+
+template <class T, int N>
+struct WherePositive<cutlass::Array<T, N>> {
+  CUTLASS_HOST_DEVICE cutlass::Array<T, N> operator()(const cutlass::Array<T, N>& values,
+                                                      const cutlass::Array<T, N>& gates) const {
+    cutlass::Array<T, N> result;
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) result[i] = WherePositive<T>()(values[i], gates[i]);
+    return result;
+  }
+};
+
+namespace fusion = cutlass::epilogue::fusion;
+constexpr int kAligned = 8;  // bf16 values in 16 bytes
+using Tile = Shape<_128, _192, _64>;
+using Cluster = Shape<_2, _1, _1>;
+using Architecture = cutlass::arch::Sm90;
+using Tensorial = cutlass::arch::OpClassTensorOp;
+
+// Operation(a·b, other), rounded once.
+template <template <class> class Operation>
+struct Fused {
+  using Tree = fusion::Sm90EVT<
+      fusion::Sm90Compute<Operation, Element, float, cutlass::FloatRoundStyle::round_to_nearest>,
+      fusion::Sm90AccFetch, fusion::Sm90SrcFetch<Element>>;
+  using End = typename cutlass::epilogue::collective::CollectiveBuilder<
+      Architecture, Tensorial, Tile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto,
+      float, float, Element, Rows, kAligned, Element, Rows, kAligned,
+      cutlass::epilogue::TmaWarpSpecialized, Tree>::CollectiveOp;
+  using Multiply = typename cutlass::gemm::collective::CollectiveBuilder<
+      Architecture, Tensorial, Element, Rows, kAligned, Element, Rows, kAligned, float, Tile,
+      Cluster,
+      cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
+          sizeof(typename End::SharedStorage))>,
+      cutlass::gemm::KernelTmaWarpSpecializedPingpong>::CollectiveOp;
+  using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Multiply, End>;
+  using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
+};
+
+void check(cutlass::Status status) {
+  if (status != cutlass::Status::kSuccess) {
+    fail_cuda("product", cutlassGetStatusString(status));
+  }
+}
+
+int attribute_of_device(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device), "product");
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "product");
+  return value;
+}
+
+bool fits(const Matrix& matrix) {
+  return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
+}
+
+template <template <class> class Operation>
+void launch(const Product& p, cudaStream_t stream) {
+  using Gemm = typename Fused<Operation>::Gemm;
+  const auto size = [](int64_t n) { return static_cast<int>(n); };
+  typename Gemm::Arguments arguments{cutlass::gemm::GemmUniversalMode::kGemm,
+                                     {size(p.rows), size(p.columns), size(p.inner), 1},
+                                     {static_cast<const Element*>(p.a.values),
+                                      {p.a.stride, _1{}, 0},
+                                      static_cast<const Element*>(p.b.values),
+                                      {_1{}, p.b.stride, 0}},
+                                     {{{}, {}, {}},
+                                      static_cast<const Element*>(p.other),
+                                      {p.out_stride, _1{}, 0},
+                                      static_cast<Element*>(p.out),
+                                      {p.out_stride, _1{}, 0}}};
+  arguments.hw_info.sm_count = attribute_of_device(cudaDevAttrMultiProcessorCount);
+  // Tiles of a row one after another: its rows of `a` are still in the cache, and `b` is small.
+  using Order = decltype(arguments.scheduler.raster_order);
+  arguments.scheduler.raster_order = Order::AlongN;
+  Gemm gemm;
+  check(Gemm::can_implement(arguments));
+  check(gemm.initialize(arguments, /*workspace=*/nullptr, stream));
+  // As launch_early() does it; the kernel waits where it loads.
+  check(gemm.run(stream, /*cuda_adapter=*/nullptr, /*launch_with_pdl=*/true));
+}
+
+}  // namespace
+
+bool cutlass_takes(const Product& p) {
+  // The instructions of 9.0 are neither in earlier nor in later GPUs.
+  return attribute_of_device(cudaDevAttrComputeCapabilityMajor) == 9 && p.end != ProductEnd::Relu &&
+         p.other != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
+         fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other);
+}
+
+void cutlass_product(const Product& p, Stream on) {
+  const auto stream = static_cast<cudaStream_t>(on);
+  p.end == ProductEnd::Gated ? launch<WherePositive>(p, stream) : launch<cutlass::plus>(p, stream);
+}
+
+}  // namespace convseq::kernels

@@ -1,0 +1,12 @@
+#include "base/error.h"
+#include "kernels/product_cutlass.h"
+
+namespace convseq::kernels {
+
+bool cutlass_takes(const Product&) { return false; }
+
+void cutlass_product(const Product&, Stream) {
+  fail("product: this build has no CUTLASS; run tools/setup.sh where nvcc is");
+}
+
+}  // namespace convseq::kernels

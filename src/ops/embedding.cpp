@@ -1,0 +1,85 @@
+#include "ops/embedding.h"
+
+#include <torch/torch.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "kernels/embedding.h"
+#include "ops/cuda_launch.h"
+
+namespace convseq::ops {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct SortedIds {
+  torch::Tensor values;  // [n] int32, ascending
+  torch::Tensor order;   // [n] int64: where each stood
+};
+
+// Each byte of an id is a pass of the sort.
+SortedIds sorted(const torch::Tensor& ids, int64_t rows) {
+  const bool is_short = rows <= std::numeric_limits<int16_t>::max();
+  const auto [values, order] =
+      at::sort(ids.flatten().to(is_short ? torch::kInt16 : torch::kInt32), /*stable=*/true,
+               /*dim=*/0, /*descending=*/false);
+  return {values.to(torch::kInt32), order};
+}
+
+// Adds to `slope` [rows,C] what `dy` [...,C] says about the rows at `ids`.
+void add_rows(const torch::Tensor& slope, const torch::Tensor& ids, const torch::Tensor& dy) {
+  if (dy.numel() == 0) return;
+  const c10::DeviceGuard guard(slope.device());
+  const auto [values, order] = sorted(ids, slope.size(0));
+  const auto slopes = dy.contiguous();
+  const kernels::EmbeddingShape shape{.type = kernel_type(slope),
+                                      .ids = ids.numel(),
+                                      .rows = slope.size(0),
+                                      .channels = slope.size(1)};
+  const auto workspace =
+      torch::empty({static_cast<int64_t>(kernels::embedding_backward_workspace_cuda(shape))},
+                   slope.options().dtype(torch::kUInt8));
+  kernels::embedding_backward_cuda(shape,
+                                   {.sorted = values.const_data_ptr<int32_t>(),
+                                    .order = order.const_data_ptr<int64_t>(),
+                                    .dy = slopes.const_data_ptr(),
+                                    .table = slope.mutable_data_ptr(),
+                                    .workspace = workspace.mutable_data_ptr()},
+                                   current_cuda_stream());
+}
+
+class Embedding : public torch::autograd::Function<Embedding> {
+ public:
+  static variable_list forward(AutogradContext* context, const torch::Tensor& table,
+                               const torch::Tensor& ids) {
+    context->set_materialize_grads(false);
+    context->save_for_backward({ids});
+    context->saved_data["rows"] = table.size(0);
+    return {at::embedding(table, ids), table};
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    require(!torch::GradMode::is_enabled(),
+            "embedding: its gradient cannot be differentiated again; use float64 for that");
+    const auto& [dy, more] = std::tie(gradients[0], gradients[1]);
+    if (!dy.defined()) return {more, {}};
+    const auto slope =
+        more.defined()
+            ? more.clone(at::MemoryFormat::Contiguous)
+            : torch::zeros({context->saved_data["rows"].toInt(), dy.size(-1)}, dy.options());
+    add_rows(slope, context->get_saved_variables()[0], dy);
+    return {slope, {}};
+  }
+};
+
+}  // namespace
+
+OutputAndInput embedding_and_table(const torch::Tensor& table, const torch::Tensor& ids) {
+  if (!is_fp32_or_bf16_on_cuda(table)) return {at::embedding(table, ids), table};
+  const auto both = Embedding::apply(table, ids);
+  return {both[0], both[1]};
+}
+
+}  // namespace convseq::ops

@@ -1,0 +1,55 @@
+#include <torch/torch.h>
+
+#include "base/error.h"
+#include "ops/conv.h"
+#include "ops/cuda_launch.h"
+#include "ops/reference.h"
+
+namespace convseq::ops {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// [H,k] of the model's type to fp32, a launch each way: of so few numbers the launches are all the
+// time there is.
+class TapSoftmax : public torch::autograd::Function<TapSoftmax> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& logits) {
+    auto taps = torch::empty_like(logits, torch::kFloat32);
+    const c10::DeviceGuard guard(logits.device());
+    kernels::tap_softmax_forward_cuda(shape_of(logits), logits.const_data_ptr(),
+                                      taps.mutable_data_ptr<float>(), current_cuda_stream());
+    context->save_for_backward({logits, taps});
+    return taps;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    require(!torch::GradMode::is_enabled(),
+            "tap_softmax: its gradient cannot be differentiated again; use float64 for that");
+    const auto saved = context->get_saved_variables();
+    const auto dtaps = gradients[0].contiguous();
+    auto dlogits = torch::empty_like(saved[0]);
+    const c10::DeviceGuard guard(dlogits.device());
+    kernels::tap_softmax_backward_cuda(shape_of(dlogits), saved[1].const_data_ptr<float>(),
+                                       dtaps.const_data_ptr<float>(), dlogits.mutable_data_ptr(),
+                                       current_cuda_stream());
+    return {dlogits};
+  }
+
+ private:
+  static kernels::ConvShape shape_of(const torch::Tensor& logits) {
+    return {.type = kernel_type(logits), .heads = logits.size(0), .kernel = logits.size(1)};
+  }
+};
+
+}  // namespace
+
+torch::Tensor tap_softmax(const torch::Tensor& logits) {
+  if (logits.dim() == 2 && is_fp32_or_bf16_on_cuda(logits)) {
+    return TapSoftmax::apply(logits.contiguous());
+  }
+  return reference::tap_softmax(logits);
+}
+
+}  // namespace convseq::ops

@@ -1,0 +1,193 @@
+#include "ops/embedding.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "base/error.h"
+#include "kernels/embedding.h"
+#include "ops/cuda_launch.h"
+#include "tensor_checks.h"
+
+namespace convseq::ops {
+namespace {
+
+using convseq::testing::expect_close;
+using convseq::testing::random_tensor;
+
+constexpr int64_t kRows = 1200;
+
+enum class Draw { Few, Equal, Different, Padding };
+
+torch::Tensor draw_ids(Draw draw, int64_t count) {
+  switch (draw) {
+    case Draw::Few:  // runs of many lengths: id i comes about as often as 1 / (i + 1)
+      return (torch::rand({count}) * std::log(100.0)).exp().to(torch::kInt64);
+    case Draw::Equal:
+      return torch::full({count}, kRows - 1, torch::kInt64);
+    case Draw::Different:
+      return torch::randperm(kRows, torch::kInt64).slice(0, 0, count);
+    case Draw::Padding:
+      return torch::randint(kRows, {count}, torch::kInt64) *
+             (torch::rand({count}) < 0.3).to(torch::kInt64);
+  }
+  fail("no such draw");
+}
+
+struct Found {
+  torch::Tensor output, slope;
+};
+
+// The rows, and the table's gradient of sum(rows · dy) + sum(table handed on · more).
+Found run(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& dy,
+          const torch::Tensor& more = {}) {
+  const auto leaf = table.detach().requires_grad_();
+  const auto [output, input] = embedding_and_table(leaf, ids);
+  const auto slope = more.defined() ? torch::autograd::grad({output, input}, {leaf}, {dy, more})[0]
+                                    : torch::autograd::grad({output}, {leaf}, {dy})[0];
+  return {output.detach(), slope};
+}
+
+torch::Tensor index_add(const torch::Tensor& table, const torch::Tensor& ids,
+                        const torch::Tensor& dy, const torch::Tensor& more = {}) {
+  const auto wide = [](const torch::Tensor& x) { return x.cpu().to(torch::kFloat64); };
+  const auto start =
+      more.defined() ? wide(more) : torch::zeros(table.sizes(), torch::dtype(torch::kFloat64));
+  return start.index_add(0, ids.cpu().flatten().to(torch::kInt64), wide(dy).flatten(0, -2));
+}
+
+// One rounding of a sum in fp32.
+double tolerance(const torch::TensorOptions& options) {
+  return options.dtype() == torch::kFloat32 ? 1e-5 : 1.0 / 250;
+}
+
+void expect_equal_to_float64(int64_t count, int64_t channels, Draw draw,
+                             const torch::TensorOptions& options) {
+  const auto table = random_tensor({kRows, channels}).to(options);
+  const auto more = random_tensor({kRows, channels}).to(options), kept = more.clone();
+  // A row's gradient is a sum over as many as `count`: this keeps it near 1.
+  const double scale = 1 / std::sqrt(std::max(static_cast<double>(count), 1.0));
+  const auto dy = (random_tensor({count, channels}) * scale).to(options);
+  const auto ids = draw_ids(draw, count).to(table.device());
+  const auto found = run(table, ids, dy, more), again = run(table, ids, dy, more);
+  EXPECT_TRUE(torch::equal(found.output, table.index_select(0, ids)));
+  EXPECT_TRUE(torch::equal(found.slope, again.slope));
+  EXPECT_TRUE(torch::equal(more, kept));
+  expect_close(found.slope, index_add(table, ids, dy, more), tolerance(options), "handed on");
+  expect_close(run(table, ids, dy).slope, index_add(table, ids, dy), tolerance(options), "alone");
+}
+
+class Embedding : public ::testing::TestWithParam<std::tuple<int64_t, int64_t, Draw>> {};
+
+TEST_P(Embedding, GradientEqualsFloat64OnACpu) {
+  const auto [count, channels, draw] = GetParam();
+  expect_equal_to_float64(count, channels, draw, torch::kFloat32);
+}
+
+constexpr Draw kDraws[] = {Draw::Few, Draw::Equal, Draw::Different, Draw::Padding};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Embedding,
+                         ::testing::Combine(::testing::Values(0, 1, 33), ::testing::Values(1, 8),
+                                            ::testing::ValuesIn(kDraws)));
+
+class GpuEmbedding : public Embedding {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    torch::manual_seed(5);
+  }
+};
+
+TEST_P(GpuEmbedding, GradientEqualsFloat64) {
+  const auto [count, channels, draw] = GetParam();
+  for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+    expect_equal_to_float64(count, channels, draw, torch::TensorOptions(torch::kCUDA).dtype(type));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuEmbedding,
+                         ::testing::Combine(::testing::Values(0, 1, 31, 32, 33, 64, 65, 1000),
+                                            ::testing::Values(1, 7, 8, 768, 1030),
+                                            ::testing::ValuesIn(kDraws)));
+
+class GpuEmbeddingTable : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    torch::manual_seed(5);
+  }
+  const torch::TensorOptions fp32 = torch::TensorOptions(torch::kCUDA).dtype(torch::kFloat32);
+  const torch::TensorOptions bf16 = fp32.dtype(torch::kBFloat16);
+};
+
+// More windows than a block of the second kernel looks at in one go.
+TEST_F(GpuEmbeddingTable, ALargeBatchThatIsMostlyPadding) {
+  const auto table = random_tensor({kRows, 768}).to(bf16);
+  const auto ids = draw_ids(Draw::Padding, 32000).view({20, 1600}).to(torch::kCUDA);
+  const auto dy = (random_tensor({20, 1600, 768}) / 100).to(bf16);
+  const auto found = run(table, ids, dy), again = run(table, ids, dy);
+  EXPECT_TRUE(torch::equal(found.slope, again.slope));
+  expect_close(found.slope, index_add(table, ids, dy), tolerance(bf16));
+}
+
+TEST_F(GpuEmbeddingTable, MayHaveMoreRowsThanSixteenBitsCount) {
+  const auto table = random_tensor({70000, 8}).to(bf16);
+  const auto ids = torch::randint(69000, 70000, {3, 700}, torch::kInt32).to(torch::kCUDA);
+  const auto dy = (random_tensor({3, 700, 8}) / 10).to(bf16);
+  expect_close(run(table, ids, dy).slope, index_add(table, ids, dy), tolerance(bf16));
+}
+
+TEST_F(GpuEmbeddingTable, TakesGradientsThatAreNeitherContiguousNorAligned) {
+  const auto table = random_tensor({kRows, 8}).to(bf16);
+  const auto ids = draw_ids(Draw::Few, 100).to(torch::kCUDA);
+  const auto expanded = random_tensor({100, 1}).to(bf16).expand({100, 8});
+  expect_close(run(table, ids, expanded).slope, index_add(table, ids, expanded), tolerance(bf16));
+  const auto shifted = (random_tensor({801}) / 10).to(bf16).narrow(0, 1, 800).view({100, 8});
+  expect_close(run(table, ids, shifted).slope, index_add(table, ids, shifted), tolerance(bf16));
+}
+
+TEST_F(GpuEmbeddingTable, HandsBackWhatComesToItAlone) {
+  const auto table = random_tensor({kRows, 8}).to(bf16).requires_grad_();
+  const auto more = random_tensor({kRows, 8}).to(bf16);
+  const auto read = embedding_and_table(table, draw_ids(Draw::Few, 50).to(torch::kCUDA));
+  EXPECT_TRUE(torch::equal(read.input, table));
+  EXPECT_TRUE(torch::equal(torch::autograd::grad({read.input}, {table}, {more})[0], more));
+}
+
+TEST_F(GpuEmbeddingTable, RefusesASecondDerivative) {
+  const auto table = random_tensor({kRows, 8}).to(fp32).requires_grad_();
+  const auto rows = embedding_and_table(table, draw_ids(Draw::Few, 50).to(torch::kCUDA)).output;
+  EXPECT_THROW(torch::autograd::grad({rows.square().sum()}, {table}, {}, /*retain_graph=*/true,
+                                     /*create_graph=*/true),
+               Error);
+}
+
+// Runs inside a window and across borders, below the table and above it.
+TEST_F(GpuEmbeddingTable, LeavesOutIdsBeyondIt) {
+  const int64_t rows = 3, channels = 8;
+  const auto runs = torch::tensor({5, 70, 10, 1, 40, 9, 70, 2});
+  const auto sorted = torch::tensor({-7, -1, 0, 1, 2, 3, 4, 1000000000}, torch::kInt32)
+                          .repeat_interleave(runs)
+                          .to(torch::kCUDA);
+  const auto order = torch::randperm(sorted.numel(), torch::kInt64).to(torch::kCUDA);
+  const auto dy = random_tensor({sorted.numel(), channels}).to(fp32) / 10;
+  const auto all = torch::zeros({rows + 2, channels}, fp32);  // a row on either side
+  const auto table = all.slice(0, 1, rows + 1);
+  const kernels::EmbeddingShape shape{.ids = sorted.numel(), .rows = rows, .channels = channels};
+  const auto workspace =
+      torch::empty({static_cast<int64_t>(kernels::embedding_backward_workspace_cuda(shape))},
+                   fp32.dtype(torch::kUInt8));
+  kernels::embedding_backward_cuda(shape,
+                                   {.sorted = sorted.const_data_ptr<int32_t>(),
+                                    .order = order.const_data_ptr<int64_t>(),
+                                    .dy = dy.const_data_ptr(),
+                                    .table = table.mutable_data_ptr(),
+                                    .workspace = workspace.mutable_data_ptr()},
+                                   current_cuda_stream());
+  const auto real = (sorted >= 0).logical_and(sorted < rows);
+  const auto expected =
+      index_add(all, sorted.masked_select(real) + 1, dy.index_select(0, order.masked_select(real)));
+  expect_close(all, expected, tolerance(fp32));
+}
+
+}  // namespace
+}  // namespace convseq::ops
