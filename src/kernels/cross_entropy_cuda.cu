@@ -169,13 +169,6 @@ __global__ void __launch_bounds__(kThreads, kResident<P>)
   }
 }
 
-int device_number(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  check_cuda(cudaGetDevice(&device), "cross_entropy");
-  check_cuda(cudaDeviceGetAttribute(&value, which, device), "cross_entropy");
-  return value;
-}
-
 // Whether rows fit the registers and the shared memory of a block.
 bool fits(const CrossEntropyShape& shape) {
   constexpr size_t kBeside = 2048;  // what else a block has in shared memory

@@ -120,6 +120,13 @@ inline void check_cuda(cudaError_t status, const char* what) {
   if (status != cudaSuccess) fail_cuda(what, cudaGetErrorString(status));
 }
 
+inline int device_number(cudaDeviceAttr which) {  // of the current device
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device), "device");
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "device");
+  return value;
+}
+
 // What a kernel of launch_early() does before it looks at global memory: waits for the end of the
 // work before it, then lets the blocks of the next come as its own leave room.
 __device__ inline void wait_for_work_before() {
@@ -127,13 +134,6 @@ __device__ inline void wait_for_work_before() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-}
-
-inline bool launches_early() {
-  int device = 0, major = 0;
-  check_cuda(cudaGetDevice(&device), "device");
-  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "device");
-  return major >= 9;
 }
 
 // kernel<<<…>>>(…), whose blocks may stand ready before the work before it has ended: what a launch
@@ -150,7 +150,7 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, int threads, size_
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = launches_early() ? 1 : 0;
+  config.numAttrs = device_number(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }
 

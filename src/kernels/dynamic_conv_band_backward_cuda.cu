@@ -4,23 +4,52 @@
 namespace convseq::kernels {
 namespace {
 
-constexpr int kBlockRows = 512;
+constexpr int kBlockRows = 256;
+constexpr int kChunk = kBandWarps * kBandTile;
+constexpr int kBlocksAtOnce = 4;  // of a multiprocessor: as many as shared memory has room for
 
+// Rings of rows, one chunk ahead. Those that a step is done with serve to turn what it writes.
+template <int K>
 struct DynamicBackwardMemory {
-  bf16* dy;       // ring
-  bf16* x;        // ring
-  bf16* outputs;  // [kBandWarps, 16]; before that a warp's gradients of the taps, [16, k]
-  float* taps;    // ring, as dy's
+  static constexpr int kReach = (band_blocks(K) - 1) * kBandTile;
+  static constexpr int kRing = kReach + (1 + kDynamicAhead) * kChunk;
+  bf16* dy;
+  bf16* x;
+  SplitTaps<K> taps;  // none ahead: they wait in registers
 
-  __device__ DynamicBackwardMemory(const BandShape& shape, uint4* memory)
+  __device__ explicit DynamicBackwardMemory(uint4* memory)
       : dy(reinterpret_cast<bf16*>(memory)),
-        x(dy + shape.ring * kBandStrip),
-        outputs(x + shape.ring * kBandStrip),
-        taps(reinterpret_cast<float*>(outputs + kBandWarps * kBandTile * kBandStrip)) {}
+        x(dy + kRing * kBandStrip),
+        taps{x + kRing * kBandStrip} {}
 
-  static size_t bytes(const BandShape& shape) {
-    const int rows = 2 * shape.ring + kBandWarps * kBandTile;
-    return rows * kBandStrip * sizeof(bf16) + sizeof(float) * shape.ring * shape.kernel;
+  static constexpr size_t bytes() {
+    return 2 * kRing * kBandStrip * sizeof(bf16) + SplitTaps<K>::kBytes;
+  }
+
+  __device__ static int ring_row(int row) { return row >= kRing ? row - kRing : row; }
+
+  // Of the ring, as products see it: windows of `kernel` taps.
+  __device__ static BandShape window(int kernel) {
+    BandShape shape{};
+    shape.kernel = kernel;
+    shape.dilation = 1;
+    shape.ring = kRing;
+    return shape;
+  }
+
+  // kTiles · 16 rows from position `first` on to ring rows `to` …, a multiple of 16.
+  template <int kTiles>
+  __device__ static void copy(const BandRows& rows, int first, int to, bf16* ring) {
+    static_assert(kBandThreads / kBandPieces == kBandTile && kRing % kBandTile == 0);
+    const int row = threadIdx.x / kBandPieces, piece = threadIdx.x % kBandPieces;
+    bf16* own = band_piece(ring, row, piece);
+    const bf16* from = rows.start + int64_t{first + row} * rows.pitch + piece * kBandValues;
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile, from += int64_t{kBandTile} * rows.pitch) {
+      const auto position = static_cast<unsigned>(first + tile * kBandTile + row);
+      copy_16_async(own + ring_row(to + tile * kBandTile) * kBandStrip, from,
+                    position < static_cast<unsigned>(rows.real));
+    }
   }
 };
 
@@ -33,45 +62,114 @@ struct DynamicBackwardArrays {
   Tap* dtaps;
 };
 
-// d[i][j] = dy[i] · x[i − left + j] over the head's channels, for a warp's 16 positions: exact
-// products, and on to the logits where there was a softmax.
+// Rows of x ahead of the first that taps reach: pieces of taps begin where those of products do.
+__host__ __device__ inline int rows_ahead(int left) { return (8 - left % 8) % 8; }
+
+// Of the taps of a warp's 16 positions. Row r, column q belongs to tap q − ahead − r.
 template <class Tap, int K>
-__device__ void write_tap_gradients(const BandShape& shape, const DynamicBackwardMemory& memory,
-                                    const TapRows<Tap>& rows, int first_dy, int first_x,
-                                    int position, bool take_softmax, Tap* dtaps) {
-  const int lane = threadIdx.x % kLanes;
-  static_assert(K * sizeof(float) <= kBandStrip * sizeof(bf16));
-  float* own =
-      reinterpret_cast<float*>(memory.outputs + threadIdx.x / kLanes * kBandTile * kBandStrip);
-  BandProducts<band_blocks(K)> products = {};
-  products.add(shape, memory.dy, ring_row(shape, first_dy + lane % kBandTile), memory.x, first_x);
-  products.for_entries([&](int r, int q, float sum) {
-    if (q - r >= 0 && q - r < K) own[r * K + q - r] = sum;
-  });
-  __syncwarp();
-  const int row = lane / 2;
-  if (take_softmax) {
-    softmax_gradient_row<K>(memory.taps + ring_row(shape, first_dy + row) * K, own + row * K);
-  }
-  __syncwarp();
-  const TapLane<K> part;
-  Tap* to = dtaps + int64_t{position + part.first_row} * rows.pitch + part.tap;
+struct TapGradients {
+  static constexpr int kBlocks = band_blocks(K);
+  static constexpr int kPitch = kBlocks * kBandTile + 8;
+  static constexpr int kRowsAtOnce = sizeof(Tap) == sizeof(bf16) ? kBandTile : kBandTile / 2;
+  static_assert(kRowsAtOnce * kPitch * sizeof(Tap) <= kBandTile * kBandStrip * sizeof(bf16));
+  Pack<Tap, 2> pairs[kBlocks][2][2];
+
+  // With p the softmax of logits: p · (d − sum of p · d over the row), in place.
+  __device__ static void to_logits(const float (&p)[kBlocks][2][4], float (&d)[kBlocks][2][4]) {
+    float means[2] = {};
 #pragma unroll
-  for (int i = 0; i < TapLane<K>::kCount; ++i) {
-    if (part.holds() && rows.exists(position + part.row(i))) {
-      to[i * TapLane<K>::kRowsAtOnce * rows.pitch] =
-          from_float<Tap>(own[part.row(i) * K + part.tap]);
+    for (int i = 0; i < kBlocks * 8; ++i) {
+      means[i / 2 % 2] += p[i / 8][i / 4 % 2][i % 4] * d[i / 8][i / 4 % 2][i % 4];
+    }
+#pragma unroll
+    for (float& mean : means) {
+      mean += __shfl_xor_sync(kAllLanes, mean, 1);
+      mean += __shfl_xor_sync(kAllLanes, mean, 2);
+    }
+#pragma unroll
+    for (int i = 0; i < kBlocks * 8; ++i) {
+      float& value = d[i / 8][i / 4 % 2][i % 4];
+      value = p[i / 8][i / 4 % 2][i % 4] * (value - means[i / 2 % 2]);
     }
   }
-  __syncwarp();
+
+  __device__ void keep(const float (&d)[kBlocks][2][4]) {
+#pragma unroll
+    for (int i = 0; i < kBlocks * 4; ++i) {
+      const float(&four)[4] = d[i / 4][i / 2 % 2];
+      const float two[2] = {four[i % 2 * 2], four[i % 2 * 2 + 1]};
+      pairs[i / 4][i / 2 % 2][i % 2] = pack_values<Tap>(two);
+    }
+  }
+
+  // By way of `stage` to `dtaps`, the rows of one head.
+  __device__ void write(const TapRows<Tap>& rows, int position, int ahead, Tap* stage,
+                        Tap* dtaps) const {
+    const int lane = threadIdx.x % kLanes;
+    const TapLane<K> part;
+    constexpr int kStored = TapLane<K>::kCount * kRowsAtOnce / kBandTile;
+    const Tap* from = stage + part.first_row * (kPitch + 1) + ahead + part.tap;
+    Tap* to = dtaps + int64_t{position + part.first_row} * rows.pitch + part.tap;
+    const int64_t step = int64_t{TapLane<K>::kRowsAtOnce} * rows.pitch;
+    hold(to);
+    const int real = part.holds() ? rows.time - position - part.first_row : 0;
+#pragma unroll
+    for (int first = 0; first < kBandTile; first += kRowsAtOnce) {
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < kBlocks * 2 * kRowsAtOnce / 8; ++i) {
+        const int column = i % (kBlocks * 2), eight = i / (kBlocks * 2);
+        Tap* at = stage + (lane / 4 + eight * 8) * kPitch + column * 8 + lane % 4 * 2;
+        *reinterpret_cast<Pack<Tap, 2>*>(at) = pairs[column / 2][column % 2][first / 8 + eight];
+      }
+      __syncwarp();
+      Tap values[kStored];
+#pragma unroll
+      for (int i = 0; i < kStored; ++i) {
+        values[i] = from[i * TapLane<K>::kRowsAtOnce * (kPitch + 1) + first];
+      }
+#pragma unroll
+      for (int i = 0; i < kStored; ++i, to += step) {
+        if (first + i * TapLane<K>::kRowsAtOnce < real) *to = values[i];
+      }
+    }
+    __syncwarp();
+  }
+};
+
+// keep_sums() and store_band_rows() with fewer instructions: a row's pieces are turned by xor.
+__device__ inline void keep_rows(bf16* rows, const BandSums& sums) {
+  const int row = threadIdx.x % kLanes / 4;
+  const int own = row * kBandStrip + row * kBandValues + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int n = 0; n < kBandPieces; ++n) {
+    bf16* to = rows + (own ^ (n * kBandValues));
+    *reinterpret_cast<unsigned*>(to) = pack_pair(sums[n][0], sums[n][1]);
+    *reinterpret_cast<unsigned*>(to + 8 * kBandStrip) = pack_pair(sums[n][2], sums[n][3]);
+  }
+}
+
+// The first `real` of 16 rows.
+__device__ inline void write_rows(bf16* rows, int pitch, int real, bf16* to) {
+  constexpr int kRowsAtOnce = kLanes / kBandPieces;
+  const int row = threadIdx.x % kLanes / kBandPieces, piece = threadIdx.x % kBandPieces;
+  to += row * pitch + piece * kBandValues;
+  hold(to);
+#pragma unroll
+  for (int r = 0; r < kBandTile; r += kRowsAtOnce, to += int64_t{kRowsAtOnce} * pitch) {
+    const uint4 values = *reinterpret_cast<const uint4*>(band_piece(rows, r + row, piece));
+    if (r + row < real) *reinterpret_cast<uint4*>(to) = values;
+  }
 }
 
 template <class Tap, int K>
-__global__ void __launch_bounds__(kBandThreads, 3)
+__global__ void __launch_bounds__(kBandThreads, kBlocksAtOnce)
     dynamic_backward_kernel(BandShape shape, TapForm form, DynamicBackwardArrays<Tap> arrays) {
   wait_for_work_before();
   extern __shared__ uint4 shared_memory[];
-  const DynamicBackwardMemory memory(shape, shared_memory);
+  using Memory = DynamicBackwardMemory<K>;
+  constexpr int kReach = Memory::kReach;
+  const Memory memory(shared_memory);
   const BandPlace place(shape);
   const int64_t sequence = int64_t{place.batch} * shape.time * shape.channels;
   const int channel = place.strip * kBandStrip;
@@ -80,61 +178,71 @@ __global__ void __launch_bounds__(kBandThreads, 3)
   const TapRows<Tap> tap_rows(shape, place, arrays.taps, form.stride);
   Tap* dtaps = arrays.dtaps + (tap_rows.start - arrays.taps);
   const int before = K - 1 - shape.left;  // rows of dy ahead of the block's own
+  const int ahead = rows_ahead(shape.left);
   const int dy_first = place.first - before;
-  const int x_first = place.first - shape.left;
+  const int x_first = place.first - shape.left - ahead;
+  const int lane = threadIdx.x % kLanes;
   const int warp_row = threadIdx.x / kLanes * kBandTile;
-  const auto begin_step = [&](int step) {
-    if (step < place.steps) {
-      const int added = added_row(shape, step);
-      copy_to_ring(shape, dy, dy_first + added, added % shape.ring, shape.chunk, memory.dy);
-      copy_to_ring(shape, x, x_first + added, added % shape.ring, shape.chunk, memory.x);
+  const Tap missing = from_float<Tap>(form.softmax && !TapLane<K>().holds() ? -INFINITY : 0.f);
+  WarpTaps<Tap, K> given;
+
+  Memory::template copy<(kReach + kChunk) / kBandTile>(dy, dy_first, 0, memory.dy);
+  Memory::template copy<(kReach + kChunk) / kBandTile>(x, x_first, 0, memory.x);
+  end_copy_group();
+  memory.taps.clear();
+  __syncthreads();
+  Tap* free = reinterpret_cast<Tap*>(memory.dy + (kReach + kChunk + warp_row) * kBandStrip);
+  for (int row = warp_row; row < kReach + kChunk; row += kChunk) {
+    given.load(tap_rows, dy_first + row, missing);
+    memory.taps.put(given, form.softmax, row, free);
+    __syncwarp();
+  }
+
+  int start = 0, tap_start = 0;  // the step's first rows in the rings
+  for (int step = 0; step < place.steps; ++step) {
+    const int position = place.first + step * kChunk + warp_row;
+    const bool goes_on = step + 1 < place.steps;
+    wait_for_copy_groups<0>();
+    __syncthreads();
+    if (goes_on) {
+      const int added = kReach + (step + 1) * kChunk;
+      const int to = Memory::ring_row(start + kReach + kChunk);
+      Memory::template copy<kBandWarps>(dy, dy_first + added, to, memory.dy);
+      Memory::template copy<kBandWarps>(x, x_first + added, to, memory.x);
+      given.load(tap_rows, dy_first + added + warp_row, missing);
     }
     end_copy_group();
-  };
-  // The taps of 16 rows, of those added by a step or ahead of all, to the ring.
-  const auto put_ring_taps = [&](const WarpTaps<Tap, K>& given, int first_row) {
-    put_taps<K>(given, tap_rows, dy_first + first_row, form.softmax, [&](int r) {
-      return memory.taps + ring_row(shape, first_row % shape.ring + r) * K;
-    });
-  };
-  copy_to_ring(shape, dy, dy_first, 0, shape.reach(), memory.dy);
-  copy_to_ring(shape, x, x_first, 0, shape.reach(), memory.x);
-  begin_step(0);
-  WarpTaps<Tap, K> given;
-  for (int row = warp_row; row < shape.reach(); row += shape.chunk) {
-    given.load(tap_rows, dy_first + row);
-    put_ring_taps(given, row);
-  }
-  __syncthreads();  // the last of these rows are also the step's
-  given.load(tap_rows, dy_first + shape.reach() + warp_row);
-  put_ring_taps(given, shape.reach() + warp_row);
 
-  bf16* outputs = memory.outputs + warp_row * kBandStrip;
-  for (int step = 0; step < place.steps; ++step) {
-    wait_for_copy_groups<kDynamicAhead - 1>();
-    __syncthreads();
-    begin_step(step + 1);
-    const int next = added_row(shape, step + 1) + warp_row;
-    given.load(tap_rows, dy_first + next);
-    const int start = step * shape.chunk % shape.ring;
-    const int position = place.first + step * shape.chunk + warp_row;
-    write_tap_gradients<Tap, K>(shape, memory, tap_rows, ring_row(shape, start + before) + warp_row,
-                                start + warp_row, position, form.softmax, dtaps);
+    // d[i][j] = dy[i] · x[i − left + j] over the head's channels: exact products.
+    TapGradients<Tap, K> gradients;
+    {
+      BandProducts<band_blocks(K)> products = {};
+      const int own = start + warp_row + before + lane % kBandTile;
+      products.add(Memory::window(K + ahead), memory.dy, Memory::ring_row(own), memory.x,
+                   start + warp_row);
+      if (form.softmax) {
+        float p[band_blocks(K)][2][4];
+        memory.taps.load_rows(tap_start + warp_row + before, ahead, p);
+        gradients.to_logits(p, products.sums);
+      }
+      gradients.keep(products.sums);
+    }
     BandTaps<band_blocks(K)> band;
-    band.make([&](int r, int q) {
-      const int j = K - 1 - (q - r);
-      const int row = ring_row(shape, start + warp_row + q);
-      return j >= 0 && j < K ? memory.taps[row * K + j] : 0.f;
-    });
+    memory.taps.load_band(tap_start + warp_row, band);
     BandSums sums = {};
-    multiply_taps(shape, band, memory.dy, start + warp_row, sums);
-    keep_sums(outputs, sums);
-    __syncwarp();
-    store_band_rows(outputs, 0, 1, [&](int r) {
-      const int64_t at = position + r;
-      return at < shape.time ? arrays.dx + sequence + at * shape.channels + channel : nullptr;
-    });
-    put_ring_taps(given, next);
+    multiply_taps(Memory::window(K), band, memory.dy, start + warp_row, sums);
+    __syncthreads();  // the chunk's first rows have been read by all
+
+    const int done = Memory::ring_row(start + warp_row) * kBandStrip;
+    Tap* stage = reinterpret_cast<Tap*>(memory.dy + done);
+    keep_rows(memory.x + done, sums);
+    gradients.write(tap_rows, position, ahead, stage, dtaps);
+    write_rows(memory.x + done, shape.channels, shape.time - position,
+               arrays.dx + sequence + int64_t{position} * shape.channels + channel);
+    const int put_first = SplitTaps<K>::ring_row(tap_start + warp_row);
+    if (goes_on) memory.taps.put(given, form.softmax, put_first, stage);
+    start = Memory::ring_row(start + kChunk);
+    tap_start = SplitTaps<K>::ring_row(tap_start + kChunk);
   }
 }
 
@@ -144,14 +252,18 @@ bool band_dynamic_backward(const ConvShape& shape, const DynamicConvBackward& ar
                            cudaStream_t stream) {
   if (!fits_dynamic_band(shape)) return false;
   if (!is_aligned(arrays.x) || !is_aligned(arrays.dy) || !is_aligned(arrays.dx)) return false;
+  if (shape.kernel + rows_ahead(static_cast<int>(shape.left)) >
+      (band_blocks(static_cast<int>(shape.kernel)) - 1) * kBandTile + 1) {
+    return false;
+  }
   const BandShape band = band_shape(shape, kBlockRows, kDynamicAhead);
   const unsigned blocks =
       grid_of(shape.batch * band.segments * band.strips, "dynamic_conv_backward");
-  const size_t bytes = DynamicBackwardMemory::bytes(band);
   return with_type(arrays.taps.type, [&](auto type) {
     using Tap = decltype(type);
     return with_dynamic_kernel_size(shape.kernel, [&](auto size) {
       const auto kernel = dynamic_backward_kernel<Tap, size.value>;
+      const size_t bytes = DynamicBackwardMemory<size.value>::bytes();
       allow_shared_memory(kernel, bytes);
       launch_early(kernel, blocks, kBandThreads, bytes, stream, band, form_of(shape, arrays.taps),
                    {static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),

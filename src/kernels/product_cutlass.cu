@@ -17,7 +17,7 @@
 namespace convseq::kernels {
 namespace {
 
-using cute::Shape, cute::_1, cute::_2, cute::_64, cute::_128, cute::_192;
+using cute::Shape, cute::_1, cute::_2, cute::_32, cute::_64, cute::_128, cute::_192;
 using Element = cutlass::bfloat16_t;
 using Rows = cutlass::layout::RowMajor;
 
@@ -46,16 +46,15 @@ using Cluster = Shape<_2, _1, _1>;
 using Architecture = cutlass::arch::Sm90;
 using Tensorial = cutlass::arch::OpClassTensorOp;
 
-// Operation(a·b, other), rounded once.
-template <template <class> class Operation>
+// Operation(a·b, other), rounded once, a piece of the tile at a time.
+template <template <class> class Operation, class Piece>
 struct Fused {
   using Tree = fusion::Sm90EVT<
       fusion::Sm90Compute<Operation, Element, float, cutlass::FloatRoundStyle::round_to_nearest>,
       fusion::Sm90AccFetch, fusion::Sm90SrcFetch<Element>>;
   using End = typename cutlass::epilogue::collective::CollectiveBuilder<
-      Architecture, Tensorial, Tile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto,
-      float, float, Element, Rows, kAligned, Element, Rows, kAligned,
-      cutlass::epilogue::TmaWarpSpecialized, Tree>::CollectiveOp;
+      Architecture, Tensorial, Tile, Cluster, Piece, float, float, Element, Rows, kAligned, Element,
+      Rows, kAligned, cutlass::epilogue::TmaWarpSpecialized, Tree>::CollectiveOp;
   using Multiply = typename cutlass::gemm::collective::CollectiveBuilder<
       Architecture, Tensorial, Element, Rows, kAligned, Element, Rows, kAligned, float, Tile,
       Cluster,
@@ -72,20 +71,13 @@ void check(cutlass::Status status) {
   }
 }
 
-int attribute_of_device(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  check_cuda(cudaGetDevice(&device), "product");
-  check_cuda(cudaDeviceGetAttribute(&value, which, device), "product");
-  return value;
-}
-
 bool fits(const Matrix& matrix) {
   return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
 }
 
-template <template <class> class Operation>
+template <template <class> class Operation, class Piece>
 void launch(const Product& p, cudaStream_t stream) {
-  using Gemm = typename Fused<Operation>::Gemm;
+  using Gemm = typename Fused<Operation, Piece>::Gemm;
   const auto size = [](int64_t n) { return static_cast<int>(n); };
   typename Gemm::Arguments arguments{cutlass::gemm::GemmUniversalMode::kGemm,
                                      {size(p.rows), size(p.columns), size(p.inner), 1},
@@ -98,7 +90,7 @@ void launch(const Product& p, cudaStream_t stream) {
                                       {p.out_stride, _1{}, 0},
                                       static_cast<Element*>(p.out),
                                       {p.out_stride, _1{}, 0}}};
-  arguments.hw_info.sm_count = attribute_of_device(cudaDevAttrMultiProcessorCount);
+  arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
   // Tiles of a row one after another: its rows of `a` are still in the cache, and `b` is small.
   using Order = decltype(arguments.scheduler.raster_order);
   arguments.scheduler.raster_order = Order::AlongN;
@@ -113,14 +105,15 @@ void launch(const Product& p, cudaStream_t stream) {
 
 bool cutlass_takes(const Product& p) {
   // The instructions of 9.0 are neither in earlier nor in later GPUs.
-  return attribute_of_device(cudaDevAttrComputeCapabilityMajor) == 9 && p.end != ProductEnd::Relu &&
+  return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.end != ProductEnd::Relu &&
          p.other != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
          fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other);
 }
 
 void cutlass_product(const Product& p, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  p.end == ProductEnd::Gated ? launch<WherePositive>(p, stream) : launch<cutlass::plus>(p, stream);
+  if (p.end == ProductEnd::Gated) return launch<WherePositive, Shape<_64, _64>>(p, stream);
+  launch<cutlass::plus, Shape<_64, _32>>(p, stream);
 }
 
 }  // namespace convseq::kernels

@@ -203,7 +203,7 @@ void check(const torch::Tensor& hidden, const torch::Tensor& matrix, const torch
 
 int64_t loss_chunk_tokens(int64_t tokens, torch::Device device) {
   if (device.is_cpu()) return TokenLossOptions{}.chunk_tokens;
-  constexpr int64_t kMost = 4096;
+  constexpr int64_t kMost = 8192;
   const int64_t chunks = (tokens + kMost - 1) / kMost;
   return std::max<int64_t>(1, (tokens + chunks - 1) / std::max<int64_t>(1, chunks));
 }

@@ -173,6 +173,25 @@ TEST(GpuConvKernel, EqualsTheFormulaInDoublePrecision) {
   for (const Sizes& sizes : awkward_sizes()) for_variants(sizes, {false, true}, check_conv_case);
 }
 
+// So many sequences that a block takes several chunks of one: fewer get blocks of one chunk each.
+Case marching_case(int64_t kernel, bool glu) {
+  return {{.type = Type::Bf16,
+           .batch = 128,
+           .time = 300,
+           .channels = 128,
+           .heads = 2,
+           .kernel = kernel,
+           .left = kernel / 2,
+           .glu = glu},
+          {}};
+}
+
+TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksMarch) {
+  for (const int64_t kernel : {7, 31}) {
+    for (const bool glu : {false, true}) check_conv_case(marching_case(kernel, glu));
+  }
+}
+
 TEST(GpuConvKernel, TakesArraysThatAreNotAligned) {
   const ConvShape shape{.type = Type::Bf16,
                         .batch = 1,
@@ -292,6 +311,12 @@ void check_dynamic_sizes(Sizes sizes) {
 
 TEST(GpuDynamicConvKernel, EqualsTheFormulaInDoublePrecision) {
   for (const Sizes& sizes : awkward_sizes()) check_dynamic_sizes(sizes);
+}
+
+TEST(GpuDynamicConvKernel, EqualsTheFormulaWhereBlocksMarch) {
+  for (const int64_t kernel : {7, 31}) {
+    check_dynamic_case(marching_case(kernel, /*glu=*/false), Type::Bf16, /*softmax=*/true);
+  }
 }
 
 TEST(GpuDynamicConvKernel, EqualsTheFormulaForHeadsOf64Channels) {

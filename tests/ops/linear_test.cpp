@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kernels/product_cutlass.h"
+#include "ops/cuda_launch.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {
@@ -113,6 +115,43 @@ TEST_P(GpuLinear, EqualsFloat64) {
 TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
   const Sizes sizes = GetParam();
   expect_equal_to_float64(feed_forward_of, feed_forward(sizes), sizes.in, bf16(), 4e-2);
+}
+
+// What tuning may or may not choose, asked for by name; `out` has rows longer than they need to be.
+TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
+  const Sizes sizes = GetParam();
+  const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
+  const auto a = random_tensor({rows, in}).to(bf16()), b = weight(in, out).to(bf16());
+  const int64_t pitch = (out + 15) / 8 * 8;
+  const auto other = random_tensor({rows, pitch}).to(bf16()).narrow(1, 0, out);
+  for (const auto end : {kernels::ProductEnd::Plain, kernels::ProductEnd::Gated}) {
+    const auto run = [&] {
+      const auto y = torch::full({rows, pitch}, NAN, bf16());
+      const kernels::Product product{.rows = rows,
+                                     .columns = out,
+                                     .inner = in,
+                                     .end = end,
+                                     .a = {a.const_data_ptr(), in},
+                                     .b = {b.const_data_ptr(), out},
+                                     .other = other.const_data_ptr(),
+                                     .out = y.mutable_data_ptr(),
+                                     .out_stride = pitch};
+      if (!kernels::cutlass_takes(product)) return torch::Tensor();
+      kernels::cutlass_product(product, current_cuda_stream());
+      EXPECT_TRUE(y.narrow(1, out, pitch - out).isnan().all().item<bool>());
+      return y.narrow(1, 0, out).clone();
+    };
+    const auto y = run();
+    if (!y.defined()) GTEST_SKIP() << "not here, or not of this size";
+    EXPECT_TRUE(torch::equal(y, run()));
+    const auto wide = [](const torch::Tensor& x) { return x.to(torch::kFloat64); };
+    const auto product = wide(a).matmul(wide(b));
+    expect_close(
+        y.cpu(),
+        (end == kernels::ProductEnd::Plain ? product + wide(other) : product * (wide(other) > 0))
+            .cpu(),
+        2e-2);
+  }
 }
 
 TEST_P(GpuLinear, RowsNeedNotBeContiguous) {
