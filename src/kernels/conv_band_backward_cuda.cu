@@ -1,6 +1,4 @@
-#include <cuda_fp16.h>
-
-#include "kernels/conv_band.cuh"
+#include "kernels/conv_band_backward.cuh"
 #include "kernels/conv_paths.h"
 
 // The ring holds rows of dy, which a step's own rows of x stand beside: the band of taps times dy
@@ -9,9 +7,11 @@
 namespace convseq::kernels {
 namespace {
 
-constexpr int kAhead = 1;  // steps whose rows are on their way
+constexpr int kAhead = 1;  // steps whose rows of dy are on their way
 constexpr int kBlockRows = 256;
-constexpr int kSlots = kAhead + 1;  // of x: one is worked on
+
+// Blocks of a multiprocessor at once: as many as registers have room for.
+constexpr int blocks_at_once(int band_blocks) { return band_blocks == 2 ? 6 : 5; }
 
 struct BandBackwardArrays {
   const bf16* x;
@@ -20,25 +20,6 @@ struct BandBackwardArrays {
   const bf16* dy;
   bf16* dx;
   float* partial;  // [slices, k, strips]
-};
-
-struct BandBackwardMemory {
-  bf16* ring;    // of dy
-  bf16* inputs;  // [kSlots, chunk]
-  bf16* gates;   // [kSlots, chunk]
-
-  __device__ BandBackwardMemory(const BandShape& shape, uint4* memory)
-      : ring(reinterpret_cast<bf16*>(memory)),
-        inputs(ring + shape.ring * kBandStrip),
-        gates(inputs + kSlots * shape.chunk * kBandStrip) {}
-
-  template <int kBlocks>
-  static size_t bytes(const BandShape& shape, bool glu) {
-    const int rows = shape.ring + kSlots * shape.chunk * (glu ? 2 : 1);
-    const size_t marching = static_cast<size_t>(rows) * kBandStrip * sizeof(bf16);
-    const size_t ending = sizeof(float) * kBandWarps * kBandTile * (kBlocks * kBandTile + 1);
-    return marching > ending ? marching : ending;
-  }
 };
 
 // The products' sums along the diagonals, over all warps, in order.
@@ -58,149 +39,108 @@ __device__ void write_partials(const BandShape& shape, const BandProducts<kBlock
   partial[(shape.kernel - 1 - tap) * shape.strips] = sum;
 }
 
-// Between gating and its gradient a gate g is kept as the lesser of σ(g) and 1 − σ(g), in fp16,
-// with the sign of g: both come back to 11 bits each, without another exponential.
-__device__ unsigned short keep_gate(float g, float& open) {
-  const float lesser = sigmoid(-fabsf(g));
-  open = g < 0.f ? lesser : 1.f - lesser;
-  return __half_as_ushort(__float2half_rn(copysignf(lesser, g)));
-}
-
-struct Gate {
-  float open;
-  float shut;
-
-  __device__ explicit Gate(float kept) {
-    const float lesser = fabsf(kept);
-    const bool closed = signbit(kept);
-    open = closed ? lesser : 1.f - lesser;
-    shut = closed ? 1.f - lesser : lesser;
-  }
-};
-
-// Inputs of a task's 16 rows to gated inputs, where they are.
-__device__ void gate_rows(const BandShape& shape, bf16* inputs, bf16* gates, int row) {
+// Piece by piece of a task's 16 rows, the same of a lane whatever is done with them:
+// use(place, position, offset), from row `row` of x in memory and from position `first` on.
+template <class Memory, class Use>
+__device__ void for_task_pieces(const BandShape& shape, const Memory& memory, int row, int first,
+                                int pitch, Use use) {
   const int lane = threadIdx.x % kLanes;
+  const int piece = lane % kBandPieces;
 #pragma unroll
-  for (int r = lane / kBandPieces; r < kBandTile; r += kLanes / kBandPieces) {
-    const int at = row + r * shape.dilation;
-    bf16* value = band_piece(inputs, at, lane % kBandPieces);
-    bf16* gate = band_piece(gates, at, lane % kBandPieces);
-    float a[kBandValues], g[kBandValues];
-    load_values(value, a);
-    load_values(gate, g);
-    Pack<unsigned short, kBandValues> kept;
-#pragma unroll
-    for (int v = 0; v < kBandValues; ++v) {
-      float open;
-      kept.values[v] = keep_gate(g[v], open);
-      a[v] *= open;
-    }
-    store_values(value, a);
-    *reinterpret_cast<Pack<unsigned short, kBandValues>*>(gate) = kept;
+  for (int i = 0; i < kBandTile; i += kLanes / kBandPieces) {
+    const int r = (lane / kBandPieces + i) * shape.dilation;
+    use(memory.place(row + r, piece), first + r, int64_t{first + r} * pitch + piece * kBandValues);
   }
 }
 
-// The gradients take the place of what they are gradients of. With u = a · σ(g): da = du · σ,
-// dg = du · u · (1 − σ).
-template <bool kGlu>
-__device__ void keep_gradients(const BandShape& shape, bf16* inputs, bf16* gates, int row, int real,
-                               const BandSums& sums) {
-  const int lane = threadIdx.x % kLanes;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int at = row + (lane / 4 + half * 8) * shape.dilation;
-    const bool exists = at < real;
-#pragma unroll
-    for (int n = 0; n < kBandStrip / 8; ++n) {
-      const float2 du =
-          exists ? make_float2(sums[n][half * 2], sums[n][half * 2 + 1]) : make_float2(0.f, 0.f);
-      auto* value = reinterpret_cast<unsigned*>(band_piece(inputs, at, n)) + lane % 4;
-      if constexpr (kGlu) {
-        auto* gate = reinterpret_cast<__half2*>(band_piece(gates, at, n)) + lane % 4;
-        const float2 u = unpack_pair(*value);
-        const Gate first(__low2float(*gate)), second(__high2float(*gate));
-        *value = pack_pair(du.x * first.open, du.y * second.open);
-        *reinterpret_cast<unsigned*>(gate) =
-            pack_pair(du.x * u.x * first.shut, du.y * u.y * second.shut);
-      } else {
-        *value = pack_pair(du.x, du.y);
-      }
-    }
-  }
-}
-
-template <bool kGlu, int kBlocks>
-__global__ void __launch_bounds__(kBandThreads, 4)
+// kDense: the dilation is 1, and much of a step known beforehand.
+template <bool kGlu, int kBlocks, bool kDense>
+__global__ void __launch_bounds__(kBandThreads, blocks_at_once(kBlocks))
     band_backward_kernel(BandShape shape, BandBackwardArrays arrays) {
+  if constexpr (kDense) {
+    shape.dilation = 1;
+    shape.chunk = kBandWarps * kBandTile;
+  }
   wait_for_work_before();
   extern __shared__ uint4 shared_memory[];
-  const BandBackwardMemory memory(shape, shared_memory);
+  const BandBackwardMemory<kGlu> memory(shape, shared_memory);
   const BandPlace place(shape);
   const int channel = place.strip * kBandStrip;
   const int pitch = shape.channels * (kGlu ? 2 : 1);
   const int64_t sequence = int64_t{place.batch} * shape.time;
-  const BandRows dy{arrays.dy + sequence * shape.channels + channel, shape.channels, shape.time};
-  const BandRows x{arrays.x + sequence * pitch + channel, pitch,
-                   real_length(arrays.lengths, place.batch, shape.time)};
+  const bf16* dy = arrays.dy + sequence * shape.channels + channel;
+  const bf16* x = arrays.x + sequence * pitch + channel;
   bf16* dx = arrays.dx + sequence * pitch + channel;
+  const int real = real_length(arrays.lengths, place.batch, shape.time);
   const int dy_first = place.first + shape.left - shape.reach();
+  const int warp = threadIdx.x / kLanes;
 
-  const auto begin_step = [&](int step) {
-    if (step < place.steps) {
-      const int added = added_row(shape, step);
-      copy_to_ring(shape, dy, dy_first + added, added % shape.ring, shape.chunk, memory.ring);
-      const int slot = step % kSlots * shape.chunk;
-      x.for_pieces(place.first + step * shape.chunk, shape.chunk,
-                   [&](int row, int piece, const bf16* from, bool exists) {
-                     copy_16_async(band_piece(memory.inputs, slot + row, piece), from, exists);
-                     if constexpr (kGlu) {
-                       copy_16_async(band_piece(memory.gates, slot + row, piece),
-                                     from + shape.channels, exists);
-                     }
-                   });
-    }
-    end_copy_group();
+  const auto slot_of = [&](int step) { return memory.inputs + step % memory.kSlots * shape.chunk; };
+  const auto copy_input = [&](int step, int row) {
+    for_task_pieces(shape, memory, slot_of(step) + row, place.first + step * shape.chunk + row,
+                    pitch, [&](int to, int position, int64_t offset) {
+                      copy_16_async(memory.at(to), x + offset, position < real);
+                      if constexpr (kGlu) {
+                        copy_16_async(memory.at(to + memory.gates), x + offset + shape.channels,
+                                      position < real);
+                      }
+                    });
   };
-  copy_to_ring(shape, dy, dy_first, 0, shape.reach(), memory.ring);
-  for (int step = 0; step < kAhead; ++step) begin_step(step);
+  const auto store_gradients = [&](int step, int row) {
+    for_task_pieces(shape, memory, slot_of(step) + row, place.first + step * shape.chunk + row,
+                    pitch, [&](int from, int position, int64_t offset) {
+                      if (position >= shape.time) return;
+                      const auto store = [&](int piece, bf16* to) {
+                        uint4 values{};
+                        if (position < real) values = *reinterpret_cast<uint4*>(memory.at(piece));
+                        *reinterpret_cast<uint4*>(to) = values;
+                      };
+                      store(from, dx + offset);
+                      if constexpr (kGlu) store(from + memory.gates, dx + offset + shape.channels);
+                    });
+  };
+  const auto for_tasks = [&](auto use) {
+    for (int task = warp; task * kBandTile < shape.chunk; task += kBandWarps) {
+      use(band_task_row(shape, task));
+    }
+  };
+
+  // `count` rows of dy, or up to 15 more, from the block's row `from` on to ring row `to` and on.
+  const auto copy_dy = [&](int from, int to, int count) {
+    const int thread_row = threadIdx.x / kBandPieces, piece = threadIdx.x % kBandPieces;
+#pragma unroll
+    for (int row = 0; row < count; row += kBandThreads / kBandPieces) {
+      const int position = dy_first + from + row + thread_row;
+      copy_16_async(memory.at(memory.place(ring_row(shape, to + row + thread_row), piece)),
+                    dy + int64_t{position} * shape.channels + piece * kBandValues,
+                    static_cast<unsigned>(position) < static_cast<unsigned>(shape.time));
+    }
+  };
+
+  copy_dy(0, 0, added_row(shape, 1));
+  for_tasks([&](int row) { copy_input(0, row); });
   BandTaps<kBlocks> taps;
   taps.load(arrays.taps + channel / shape.head_width * shape.kernel, shape.kernel, true);
   BandProducts<kBlocks> products = {};
 
-  const int warp = threadIdx.x / kLanes;
+  int start = 0;  // ring row of the step's first row of dy
   for (int step = 0; step < place.steps; ++step) {
-    wait_for_copy_groups<kAhead - 1>();
+    wait_for_copies();
     __syncthreads();
-    begin_step(step + kAhead);
-    const int start = step * shape.chunk % shape.ring;
-    const int slot = step % kSlots * shape.chunk;
-    const int position = place.first + step * shape.chunk;
-    for (int task = warp; task * kBandTile < shape.chunk; task += kBandWarps) {
-      const int row = band_task_row(shape, task);
-      if constexpr (kGlu) {
-        gate_rows(shape, memory.inputs, memory.gates, slot + row);
-        __syncwarp();
-      }
-      const int own = slot + row + threadIdx.x % kBandTile * shape.dilation;
-      products.add(shape, memory.inputs, own, memory.ring, start + row);
-      BandSums sums = {};
-      multiply_taps(shape, taps, memory.ring, start + row, sums);
-      __syncwarp();
-      keep_gradients<kGlu>(shape, memory.inputs, memory.gates, slot + row, x.real - position + slot,
-                           sums);
-      __syncwarp();
-      const auto store = [&](bf16* from, int offset) {
-        store_band_rows(from, slot + row, shape.dilation, [&](int r) {
-          const int at = position + row + r * shape.dilation;
-          return at < shape.time ? dx + int64_t{at} * pitch + offset : nullptr;
-        });
-      };
-      store(memory.inputs, 0);
-      if constexpr (kGlu) store(memory.gates, shape.channels);
+    const bool goes_on = step + 1 < place.steps;
+    if (goes_on) {
+      const int added = added_row(shape, 1);
+      copy_dy(added + step * shape.chunk, ring_row(shape, start + added), shape.chunk);
     }
+    for_tasks([&](int row) {
+      if (!kGlu && goes_on) copy_input(step + 1, row);
+      BandTask<kGlu, kBlocks>(shape, memory, slot_of(step) + row, start + row).run(taps, products);
+      __syncwarp();
+      store_gradients(step, row);
+      if (kGlu && goes_on) copy_input(step + 1, row);  // a lane's own pieces, just read
+    });
+    start = ring_row(shape, start + shape.chunk);
   }
-  wait_for_copy_groups<0>();
   __syncthreads();
   const int64_t slice = int64_t{place.batch} * shape.segments + place.segment;
   write_partials(shape, products, reinterpret_cast<float*>(shared_memory),
@@ -219,13 +159,15 @@ bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
   auto* partial = static_cast<float*>(arrays.workspace);
   const bool done = with_bool(shape.glu, [&](auto glu) {
     return with_band_blocks(shape.kernel, [&](auto size) {
-      const auto kernel = band_backward_kernel<glu.value, size.value>;
-      const size_t bytes = BandBackwardMemory::bytes<size.value>(band, shape.glu);
+      const size_t bytes = BandBackwardMemory<glu.value>::template bytes<size.value>(band);
       if (bytes > kBandMostBytes) return false;
-      allow_shared_memory(kernel, bytes);
-      launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
-                   {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
-                    static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
+      with_bool(band.dilation == 1, [&](auto dense) {
+        const auto kernel = band_backward_kernel<glu.value, size.value, dense.value>;
+        allow_shared_memory(kernel, bytes);
+        launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
+                     {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+                      static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
+      });
       return true;
     });
   });
