@@ -6,15 +6,19 @@ clipping; bf16 autocast over fp32 weights, fused AdamW. One JSON line a model an
 
     python3 bench/peer_step.py > peer.jsonl                 # base size, on a GPU
     build/convseq bench step --device cuda --peer peer.jsonl
+    python3 bench/peer_step.py --side-by-side               # compiles all at once, measures one by one
     python3 bench/peer_step.py --check                      # against tests/goldens
 """
 
 import argparse
+import contextlib
 import gc
 import json
 import math
+import multiprocessing
 import statistics
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -272,7 +276,7 @@ def median_ms(step, device, args):
     return statistics.median(times)
 
 
-def measure(name, mode, args):
+def measure(name, mode, args, alone=contextlib.nullcontext()):
     device, c = torch.device(args.device), preset(name)
     how = args.conv if args.conv != "auto" else ("conv1d" if mode == "none" else "shifted")
     torch.manual_seed(1)
@@ -297,7 +301,8 @@ def measure(name, mode, args):
     synchronize(device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    ms = median_ms(step, device, args)
+    with alone:
+        ms = median_ms(step, device, args)
     peak = torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
     return {"name": f"train_step_{c['mixer']}_{args.source}",
             "mode": "eager" if mode == "none" else f"torch.compile {mode}",
@@ -347,27 +352,57 @@ def arguments():
     parser.add_argument("--warm-up", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=10, help="a round")
+    parser.add_argument("--side-by-side", action="store_true",
+                        help="a process a model: compiling takes longer than all the rest")
     parser.add_argument("--check", action="store_true", help="only compare with tests/goldens")
     args = parser.parse_args()
     args.precision = args.precision or ("bf16" if args.device == "cuda" else "fp32")
     return args
 
 
+class Alone:
+    """Entered by each process in turn, after all have come so far or given up."""
+
+    def __init__(self, context, count):
+        self.all_ready, self.turn = context.Barrier(count), context.Lock()
+
+    def __enter__(self):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self.all_ready.wait()
+        self.turn.acquire()
+
+    def __exit__(self, *_):
+        self.turn.release()
+
+
+def report(name, mode, args, alone=contextlib.nullcontext()):
+    torch.set_float32_matmul_precision("high")
+    try:
+        print(json.dumps(measure(name, mode, args, alone)), flush=True)
+    except Exception as error:  # the others are still worth having
+        print(f"{name}, {mode}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        if isinstance(alone, Alone):
+            alone.all_ready.abort()
+
+
 def main():
     args = arguments()
     if args.check:
         return check_goldens()
-    torch.set_float32_matmul_precision("high")
-    for mode in args.compile.split(","):
-        for name in args.models.split(","):
-            try:
-                print(json.dumps(measure(name, mode, args)), flush=True)
-            except Exception as error:  # the other modes are still worth having
-                print(f"{name}, {mode}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            torch.compiler.reset()
-            gc.collect()
-            if args.device == "cuda":
-                torch.cuda.empty_cache()
+    jobs = [(name, mode) for mode in args.compile.split(",") for name in args.models.split(",")]
+    if args.side_by_side:
+        context = multiprocessing.get_context("spawn")
+        alone = Alone(context, len(jobs))
+        processes = [context.Process(target=report, args=(*job, args, alone)) for job in jobs]
+        for process in processes:
+            process.start()
+        return [process.join() for process in processes]
+    for name, mode in jobs:
+        report(name, mode, args)
+        torch.compiler.reset()
+        gc.collect()
+        if args.device == "cuda":
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

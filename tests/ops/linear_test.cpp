@@ -112,6 +112,13 @@ TEST_P(GpuLinear, EqualsFloat64) {
   expect_equal_to_float64(linear_of, values, out, bf16(), 2e-2);
 }
 
+TEST_P(GpuLinear, TunedItEqualsFloat64) {
+  const ProductTuning tuning;
+  const auto [rows, in, out] = GetParam();
+  const std::vector<torch::Tensor> values = {random_tensor({2, rows, in}), weight(out, in)};
+  expect_equal_to_float64(linear_of, values, out, bf16(), 2e-2);
+}
+
 TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
   const Sizes sizes = GetParam();
   expect_equal_to_float64(feed_forward_of, feed_forward(sizes), sizes.in, bf16(), 4e-2);
