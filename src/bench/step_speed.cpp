@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "ops/linear.h"
 #include "train/pace.h"
 
@@ -150,7 +151,11 @@ std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
   for (const ModelConfig& config : options.models) {
     const std::string next{name_of(config.mixer)};
     if (!options.watch(std::ssize(speeds), std::ssize(options.models), next)) break;
-    speeds.push_back(measure(config, options));
+    try {
+      speeds.push_back(measure(config, options));
+    } catch (const std::exception& error) {  // the others are still worth having
+      log::error("{}: not measured: {}", next, error.what());
+    }
   }
   return speeds;
 }

@@ -52,6 +52,7 @@ struct StepSpeed {
   double floor_ms() const { return products_ms() + rest_ms(); }
 };
 
+// A model that cannot be measured is logged and left out.
 std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options);
 
 // What bench/peer_step.py prints, a JSON object a line; the fastest mode of each name.

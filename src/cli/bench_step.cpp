@@ -96,6 +96,8 @@ void run(Flags& flags) {
     for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
   }
   run.finish(rows, [&] { print_table(speeds, peers, flags); });
+  require(speeds.size() == options.models.size(), "bench step: {} of {} models were measured",
+          speeds.size(), options.models.size());
 }
 
 }  // namespace

@@ -71,13 +71,8 @@ void check(cutlass::Status status) {
   }
 }
 
-bool fits(const Matrix& matrix) {
-  return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
-}
-
-template <template <class> class Operation, class Piece>
-void launch(const Product& p, cudaStream_t stream) {
-  using Gemm = typename Fused<Operation, Piece>::Gemm;
+template <class Gemm>
+typename Gemm::Arguments arguments_of(const Product& p) {
   const auto size = [](int64_t n) { return static_cast<int>(n); };
   typename Gemm::Arguments arguments{cutlass::gemm::GemmUniversalMode::kGemm,
                                      {size(p.rows), size(p.columns), size(p.inner), 1},
@@ -90,30 +85,47 @@ void launch(const Product& p, cudaStream_t stream) {
                                       {p.out_stride, _1{}, 0},
                                       static_cast<Element*>(p.out),
                                       {p.out_stride, _1{}, 0}}};
-  arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
   // Tiles of a row one after another: its rows of `a` are still in the cache, and `b` is small.
   using Order = decltype(arguments.scheduler.raster_order);
   arguments.scheduler.raster_order = Order::AlongN;
+  return arguments;
+}
+
+template <class Gemm>
+void launch(const Product& p, cudaStream_t stream) {
+  typename Gemm::Arguments arguments = arguments_of<Gemm>(p);
+  arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
   Gemm gemm;
-  check(Gemm::can_implement(arguments));
   check(gemm.initialize(arguments, /*workspace=*/nullptr, stream));
   // As launch_early() does it; the kernel waits where it loads.
   check(gemm.run(stream, /*cuda_adapter=*/nullptr, /*launch_with_pdl=*/true));
 }
 
+using Gated = Fused<WherePositive, Shape<_64, _64>>::Gemm;
+using Added = Fused<cutlass::plus, Shape<_64, _32>>::Gemm;
+
+// What CUTLASS itself looks at: the sizes.
+bool can_be_done(const Product& p) {
+  const auto status = p.end == ProductEnd::Gated ? Gated::can_implement(arguments_of<Gated>(p))
+                                                 : Added::can_implement(arguments_of<Added>(p));
+  return status == cutlass::Status::kSuccess;
+}
+
 }  // namespace
 
 bool cutlass_takes(const Product& p) {
+  const auto fits = [](const Matrix& matrix) {
+    return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
+  };
   // The instructions of 9.0 are neither in earlier nor in later GPUs.
   return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.end != ProductEnd::Relu &&
          p.other != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
-         fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other);
+         fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other) && can_be_done(p);
 }
 
 void cutlass_product(const Product& p, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  if (p.end == ProductEnd::Gated) return launch<WherePositive, Shape<_64, _64>>(p, stream);
-  launch<cutlass::plus, Shape<_64, _32>>(p, stream);
+  p.end == ProductEnd::Gated ? launch<Gated>(p, stream) : launch<Added>(p, stream);
 }
 
 }  // namespace convseq::kernels

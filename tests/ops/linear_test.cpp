@@ -124,13 +124,17 @@ TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
   expect_equal_to_float64(feed_forward_of, feed_forward(sizes), sizes.in, bf16(), 4e-2);
 }
 
-// What tuning may or may not choose, asked for by name; `out` has rows longer than they need to be.
+// What tuning may or may not choose, asked for by name; all rows are longer than they need to be.
 TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
   const Sizes sizes = GetParam();
   const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
-  const auto a = random_tensor({rows, in}).to(bf16()), b = weight(in, out).to(bf16());
-  const int64_t pitch = (out + 15) / 8 * 8;
-  const auto other = random_tensor({rows, pitch}).to(bf16()).narrow(1, 0, out);
+  const auto in_long_rows = [](const torch::Tensor& x) {
+    const auto rows = torch::full({x.size(0), (x.size(1) + 15) / 8 * 8}, NAN, bf16());
+    return rows.narrow(1, 0, x.size(1)).copy_(x);
+  };
+  const auto a = in_long_rows(random_tensor({rows, in})), b = in_long_rows(weight(in, out));
+  const auto other = in_long_rows(random_tensor({rows, out}));
+  const int64_t pitch = other.stride(0);
   for (const auto end : {kernels::ProductEnd::Plain, kernels::ProductEnd::Gated}) {
     const auto run = [&] {
       const auto y = torch::full({rows, pitch}, NAN, bf16());
@@ -138,8 +142,8 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
                                      .columns = out,
                                      .inner = in,
                                      .end = end,
-                                     .a = {a.const_data_ptr(), in},
-                                     .b = {b.const_data_ptr(), out},
+                                     .a = {a.const_data_ptr(), a.stride(0)},
+                                     .b = {b.const_data_ptr(), b.stride(0)},
                                      .other = other.const_data_ptr(),
                                      .out = y.mutable_data_ptr(),
                                      .out_stride = pitch};
