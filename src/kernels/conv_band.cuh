@@ -111,7 +111,7 @@ __device__ inline unsigned pack_pair(float low, float high) {
 }
 
 __device__ inline float2 unpack_pair(unsigned pair) {
-  return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
+  return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
 }
 
 // The band of taps as operands of kBlocks products, 16 columns each.

@@ -78,15 +78,11 @@ struct GatedSlice {
   float2 open[4];
   float2 slope[4];  // u · (1 − σ)
 
-  __device__ static float2 split(unsigned pair) {
-    return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
-  }
-
   // Values to gated values.
   __device__ GatedSlice(unsigned (&values)[4], const unsigned (&gates)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float2 a = split(values[i]), g = split(gates[i]);
+      const float2 a = unpack_pair(values[i]), g = unpack_pair(gates[i]);
       const Gate first(g.x), second(g.y);
       const float2 u{a.x * first.open, a.y * second.open};
       open[i] = {first.open, second.open};

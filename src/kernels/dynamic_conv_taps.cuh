@@ -132,11 +132,6 @@ __device__ void put_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows
   __syncwarp();
 }
 
-// unpack_pair() in an instruction a number.
-__device__ inline float2 split_pair(unsigned pair) {
-  return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
-}
-
 // The taps of the positions in a ring, each split into two bf16 numbers, in shared memory. Row s is
 // shifted by s mod 8: its tap j lies in column kFirst + s mod 8 + j, all else is 0. The taps along
 // a diagonal are then those of one column, and eight neighbours of a product begin a whole piece of
@@ -195,7 +190,7 @@ struct SplitTaps {
       load_matrices(lows, from + kValues);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float2 more = split_pair(highs[i]), less = split_pair(lows[i]);
+        const float2 more = unpack_pair(highs[i]), less = unpack_pair(lows[i]);
         taps[b][i / 2][i % 2 * 2] = more.x + less.x;
         taps[b][i / 2][i % 2 * 2 + 1] = more.y + less.y;
       }
@@ -222,7 +217,7 @@ struct SplitTaps {
 #pragma unroll
     for (int i = 0; i < kPart / 2; ++i) {
       highs[i] = pack_pair(values[2 * i], values[2 * i + 1]);
-      const float2 rounded = split_pair(highs[i]);
+      const float2 rounded = unpack_pair(highs[i]);
       lows[i] = pack_pair(values[2 * i] - rounded.x, values[2 * i + 1] - rounded.y);
     }
     bf16* to = high + (first + row) * kPitch + kFirst + row % 8 + part * kPart;

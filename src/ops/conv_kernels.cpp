@@ -2,9 +2,9 @@
 
 #include <torch/torch.h>
 
-#include "base/error.h"
 #include "kernels/conv.h"
 #include "ops/cuda_launch.h"
+#include "ops/double_backward.h"
 #include "ops/tap_rows.h"
 #include "ops/torch_threads.h"
 
@@ -37,12 +37,6 @@ const int64_t* pointer_to(const Lengths& lengths) {
 
 torch::Tensor outputs_like(const torch::Tensor& x, const ConvShape& shape) {
   return torch::empty({shape.batch, shape.time, shape.channels}, x.options());
-}
-
-// A gradient of ours has none of its own; better no answer than a wrong one.
-void refuse_double_backward(const char* op) {
-  require(!torch::GradMode::is_enabled(),
-          "{}: its gradient cannot be differentiated again; use float64 for that", op);
 }
 
 class Glu : public torch::autograd::Function<Glu> {

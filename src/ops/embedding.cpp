@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "base/error.h"
 #include "kernels/embedding.h"
 #include "ops/cuda_launch.h"
+#include "ops/double_backward.h"
 
 namespace convseq::ops {
 namespace {
@@ -61,8 +61,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    require(!torch::GradMode::is_enabled(),
-            "embedding: its gradient cannot be differentiated again; use float64 for that");
+    refuse_double_backward("embedding");
     const auto& [dy, more] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {more, {}};
     const auto slope =

@@ -2,9 +2,9 @@
 
 #include <torch/torch.h>
 
-#include "base/error.h"
 #include "kernels/product.h"
 #include "ops/cuda_launch.h"
+#include "ops/double_backward.h"
 
 namespace convseq::ops {
 namespace {
@@ -131,11 +131,6 @@ torch::Tensor weight_slope(const torch::Tensor& dy, const torch::Tensor& x) {
   return out;
 }
 
-void refuse_double_backward() {
-  require(!torch::GradMode::is_enabled(),
-          "linear: its gradient cannot be differentiated again; use float32 for that");
-}
-
 class Linear : public torch::autograd::Function<Linear> {
  public:
   static variable_list forward(AutogradContext* context, const torch::Tensor& x,
@@ -146,7 +141,7 @@ class Linear : public torch::autograd::Function<Linear> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    refuse_double_backward();
+    refuse_double_backward("linear", "float32");
     const auto& [dy, more] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {more, {}};
     const auto saved = context->get_saved_variables();
@@ -168,7 +163,7 @@ class ReluFeedForward : public torch::autograd::Function<ReluFeedForward> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    refuse_double_backward();
+    refuse_double_backward("linear", "float32");
     const auto& [dy, more] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {more, {}, {}};
     const auto saved = context->get_saved_variables();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/norm.h"
 #include "ops/cuda_launch.h"
+#include "ops/double_backward.h"
 #include "ops/reference.h"
 
 namespace convseq::ops {
@@ -62,8 +63,7 @@ struct NormSlopes {
 NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
                        const torch::Tensor& mean, const torch::Tensor& scale,
                        const torch::Tensor& dy, const torch::Tensor& more) {
-  require(!torch::GradMode::is_enabled(),
-          "norm: its gradient cannot be differentiated again; use float64 for that");
+  refuse_double_backward("norm");
   const c10::DeviceGuard guard(x.device());
   const NormShape shape = shape_of(x, mean.defined(), /*eps=*/0);
   NormSlopes slopes{torch::empty_like(x), torch::empty_like(weight),

@@ -1,8 +1,8 @@
 #include <torch/torch.h>
 
-#include "base/error.h"
 #include "ops/conv.h"
 #include "ops/cuda_launch.h"
+#include "ops/double_backward.h"
 #include "ops/reference.h"
 
 namespace convseq::ops {
@@ -25,8 +25,7 @@ class TapSoftmax : public torch::autograd::Function<TapSoftmax> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    require(!torch::GradMode::is_enabled(),
-            "tap_softmax: its gradient cannot be differentiated again; use float64 for that");
+    refuse_double_backward("tap_softmax");
     const auto saved = context->get_saved_variables();
     const auto dtaps = gradients[0].contiguous();
     auto dlogits = torch::empty_like(saved[0]);
