@@ -116,10 +116,10 @@ class WorkCounter {
     for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(side), d, f);
     product(rows(side), f, d);
     norm(side);
-    // ReLU is the last thing that the product before it does; its slope reads the hidden values and
-    // a gradient and writes one. A gate reads two and writes one; reads those and a gradient,
-    // writes two.
-    pass("activations", side, gated ? (3 + 5) * f : 3 * f);
+    // ReLU is the last thing that the product before it does, its slope the last of the backward
+    // one, which reads the hidden values for it. A gate reads two and writes one; reads those and a
+    // gradient, writes two.
+    pass("activations", side, gated ? (3 + 5) * f : f);
   }
 
   void output() {

@@ -80,7 +80,7 @@ TEST(StepWork, BytesOfTheRestAreThoseCountedByHand) {
   EXPECT_DOUBLE_EQ(bytes_of(work, "gates and convolutions"), 2 * tokens * 16 * 128);
   // Two norms a block, three in the decoder, one at the end: 6d bytes each way.
   EXPECT_DOUBLE_EQ(bytes_of(work, "norms and residual sums"), (20 * 5 + 10 * 7) * 12.0 * 128);
-  EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 3 * 2 * 512);
+  EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 2 * 512);
   EXPECT_DOUBLE_EQ(bytes_of(work, "loss"), 10 * 2 * 2.0 * 32128);
 }
 
