@@ -42,6 +42,11 @@ def preset(name):
     return DEFAULTS | size_json | family_json | by_size.get(size, {})
 
 
+def override(text):
+    key, value = text.split("=")
+    return key, json.loads(value)
+
+
 def linear(inputs, outputs):
     return nn.Linear(inputs, outputs, bias=False)
 
@@ -277,7 +282,7 @@ def median_ms(step, device, args):
 
 
 def measure(name, mode, args, alone=contextlib.nullcontext()):
-    device, c = torch.device(args.device), preset(name)
+    device, c = torch.device(args.device), preset(name) | dict(args.set)
     how = args.conv if args.conv != "auto" else ("conv1d" if mode == "none" else "shifted")
     torch.manual_seed(1)
     model = Model(c, args.source, args.target, how, args.loss_chunk).to(device)
@@ -337,6 +342,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     names = "paper-light-base,paper-dynamic-base,paper-transformer-base"
     parser.add_argument("--models", default=names, help="presets, with commas between")
+    parser.add_argument("--set", nargs="+", default=[], type=override, metavar="KEY=VALUE",
+                        help="override config keys: --set encoder_layers=3 decoder_layers=3")
     parser.add_argument("--compile", default="default,max-autotune-no-cudagraphs,none",
                         help="modes of torch.compile, with commas between; none: eager")
     parser.add_argument("--source", type=int, default=512)
