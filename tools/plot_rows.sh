@@ -1,16 +1,20 @@
 #!/bin/sh
 # Draws the rows of `convseq bench length --json` or `convseq bench decode --json` again, where the machine that
-# measured had no gnuplot: tools/plot_rows.sh bench/results/length-h200.json docs/length.svg
+# measured had no gnuplot, or of several files in one plot:
+#   tools/plot_rows.sh docs/length.svg bench/results/length-h200.json ...
 set -eu
+plot=$1
+shift
 rows=$(mktemp -d)
 trap 'rm -rf "$rows"' EXIT
-python3 - "$1" "$rows" <<'PYTHON'
+python3 - "$rows" "$@" <<'PYTHON'
 import json, re, sys
-for row in json.load(open(sys.argv[1]))["results"]:
+folder, *files = sys.argv[1:]
+for row in (row for file in files for row in json.load(open(file))["results"]):
     found = re.fullmatch(r"(encoder|step|decode)_([a-z]+)_(\d+)(_state|)", row["name"])
     if found:
         part, mixer, at, state = found.groups()
-        print(at, row["value"], file=open(f"{sys.argv[2]}/{state[1:] or part}_{mixer}", "a"))
+        print(at, row["value"], file=open(f"{folder}/{state[1:] or part}_{mixer}", "a"))
 PYTHON
 if ls "$rows"/state_* >/dev/null 2>&1; then
   parts="decode state" x="position" tics="(1, 16, 32, 64, 128, 256, 512, 1024, 2048)"
@@ -22,7 +26,7 @@ gnuplot <<GNUPLOT
 title(part) = part eq "encoder" ? "the encoder alone" : part eq "step" ? "the whole step" : \\
   part eq "decode" ? "tokens decoded a second" : "bytes a sequence remembers"
 set terminal svg size 900,420 dynamic background "white"
-set output "$2"
+set output "$plot"
 set logscale xy
 set xlabel "$x"
 set key left bottom
