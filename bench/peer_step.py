@@ -282,7 +282,10 @@ def median_ms(step, device, args):
 
 
 def measure(name, mode, args, alone=contextlib.nullcontext()):
-    device, c = torch.device(args.device), preset(name) | dict(args.set)
+    device, c = torch.device(args.device), preset(name)
+    if unknown := dict(args.set).keys() - c.keys():
+        raise ValueError(f"no config key {', '.join(unknown)}")
+    c |= dict(args.set)
     how = args.conv if args.conv != "auto" else ("conv1d" if mode == "none" else "shifted")
     torch.manual_seed(1)
     model = Model(c, args.source, args.target, how, args.loss_chunk).to(device)
@@ -342,7 +345,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     names = "paper-light-base,paper-dynamic-base,paper-transformer-base"
     parser.add_argument("--models", default=names, help="presets, with commas between")
-    parser.add_argument("--set", nargs="+", default=[], type=override, metavar="KEY=VALUE",
+    parser.add_argument("--set", nargs="+", action="extend", default=[], type=override, metavar="KEY=VALUE",
                         help="override config keys: --set encoder_layers=3 decoder_layers=3")
     parser.add_argument("--compile", default="default,max-autotune-no-cudagraphs,none",
                         help="modes of torch.compile, with commas between; none: eager")

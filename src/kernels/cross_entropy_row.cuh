@@ -31,14 +31,6 @@ struct Seen {
   }
 };
 
-__device__ inline float warp_max(float x) {
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-    x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, mask));
-  }
-  return x;
-}
-
 __device__ inline Seen of_warp(const Seen& seen) {
   const float largest = warp_max(seen.largest);
   return {largest, __reduce_min_sync(kAllLanes, seen.largest == largest ? seen.at : INT32_MAX),

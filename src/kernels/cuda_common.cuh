@@ -96,6 +96,14 @@ __device__ T warp_sum(T x) {
   return x;
 }
 
+__device__ inline float warp_max(float x) {
+#pragma unroll
+  for (int step = kLanes / 2; step > 0; step /= 2) {
+    x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, step));
+  }
+  return x;
+}
+
 // To every thread of a block of kCount: each warp's sum, then those in the order of the warps.
 template <int kCount, class T>
 __device__ T block_sum(T x) {

@@ -10,10 +10,10 @@
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
 #include "kernels/cuda_common.cuh"
-#include "kernels/product.h"
+#include "kernels/product_cutlass.h"
 
-// The gated product, put together from CUTLASS's parts for Hopper: two groups of warps take tiles
-// by turns, so that one multiplies while the other reads gates and writes.
+// Gated products and sums, put together from CUTLASS's parts for Hopper: two groups of warps take
+// tiles by turns, so that one multiplies while the other reads `other` and writes.
 namespace convseq::kernels {
 namespace {
 

@@ -10,14 +10,6 @@ namespace {
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kLanes;
 
-__device__ float warp_max(float x) {
-#pragma unroll
-  for (int step = kLanes / 2; step > 0; step /= 2) {
-    x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, step));
-  }
-  return x;
-}
-
 __device__ int64_t head_of_warp() { return int64_t{blockIdx.x} * kWarps + threadIdx.x / kLanes; }
 
 template <class T>
