@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import torch
+import torch._inductor.config
 from torch import nn
 from torch.nn import functional as F
 
@@ -291,6 +292,9 @@ def measure(name, mode, args, alone=contextlib.nullcontext()):
     model = Model(c, args.source, args.target, how, args.loss_chunk).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     batch, tokens = make_batch(c, args, device)
+    if mode.startswith("max-autotune"):
+        # Candidates compile in threads here; those of the pool of processes would compile twice, the second time one by one.
+        torch._inductor.config.compile_threads = 1
     run = model if mode == "none" else torch.compile(model, mode=mode, fullgraph=True)
     bf16 = args.precision == "bf16"
 
