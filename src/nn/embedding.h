@@ -12,9 +12,7 @@ class Embedding : public torch::nn::Module {
     weight = register_parameter("weight", torch::empty({rows, channels}));
   }
 
-  torch::Tensor forward(const torch::Tensor& ids) const {
-    return ops::embedding_and_table(weight, ids).output;
-  }
+  torch::Tensor forward(const torch::Tensor& ids) const { return ops::embedding(weight, ids); }
 
   torch::Tensor weight;
 };

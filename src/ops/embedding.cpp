@@ -52,22 +52,18 @@ void add_rows(const torch::Tensor& slope, const torch::Tensor& ids, const torch:
 
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
-  static variable_list forward(AutogradContext* context, const torch::Tensor& table,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& table,
                                const torch::Tensor& ids) {
-    context->set_materialize_grads(false);
     context->save_for_backward({ids});
     context->saved_data["rows"] = table.size(0);
-    return {at::embedding(table, ids), table};
+    return at::embedding(table, ids);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     refuse_double_backward("embedding");
-    const auto& [dy, more] = std::tie(gradients[0], gradients[1]);
-    if (!dy.defined()) return {more, {}};
+    const auto& dy = gradients[0];
     const auto slope =
-        more.defined()
-            ? more.clone(at::MemoryFormat::Contiguous)
-            : torch::zeros({context->saved_data["rows"].toInt(), dy.size(-1)}, dy.options());
+        torch::zeros({context->saved_data["rows"].toInt(), dy.size(-1)}, dy.options());
     add_rows(slope, context->get_saved_variables()[0], dy);
     return {slope, {}};
   }
@@ -75,10 +71,8 @@ class Embedding : public torch::autograd::Function<Embedding> {
 
 }  // namespace
 
-OutputAndInput embedding_and_table(const torch::Tensor& table, const torch::Tensor& ids) {
-  if (!is_fp32_or_bf16_on_cuda(table)) return {at::embedding(table, ids), table};
-  const auto both = Embedding::apply(table, ids);
-  return {both[0], both[1]};
+torch::Tensor embedding(const torch::Tensor& table, const torch::Tensor& ids) {
+  return is_fp32_or_bf16_on_cuda(table) ? Embedding::apply(table, ids) : at::embedding(table, ids);
 }
 
 }  // namespace convseq::ops
