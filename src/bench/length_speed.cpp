@@ -36,7 +36,8 @@ double encoder_flops(const FlopParts& parts) {
   return static_cast<double>(training_flops(total_flops(own)));
 }
 
-LengthSpeed measure(TrainingModel& trained, int64_t length, const LengthSpeedOptions& options) {
+LengthSpeed measure(TrainingModel& trained, int64_t length, double flops_ceiling,
+                    const LengthSpeedOptions& options) {
   const ModelConfig& config = trained.model().config();
   const int64_t rows = std::max<int64_t>(1, options.tokens / length);
   const Workload work = work_at(length);
@@ -46,7 +47,10 @@ LengthSpeed measure(TrainingModel& trained, int64_t length, const LengthSpeedOpt
   const FlopParts flops = forward_flops(config, work);
   const double of_step = static_cast<double>(training_flops(total_flops(flops)));
   const auto all_rows = static_cast<double>(rows);
-  LengthSpeed speed{.mixer = std::string(name_of(config.mixer)), .length = length, .rows = rows};
+  LengthSpeed speed{.mixer = std::string(name_of(config.mixer)),
+                    .length = length,
+                    .rows = rows,
+                    .flops_ceiling = flops_ceiling};
   TimingOptions unrecorded = options.timing;
   unrecorded.warm_ups = TimingOptions{}.warm_ups;
   const torch::Device device = options.training.device;
@@ -67,6 +71,8 @@ std::vector<Row> rows_of(const LengthSpeed& speed, const char* what, const Lengt
       {.name = name, .value = speed.tokens_per_second(part), .unit = "source tokens/s"});
   result.push_back(
       {.name = name + "_examples", .value = speed.examples_per_second(part), .unit = "examples/s"});
+  result.push_back(
+      {.name = name + "_utilisation", .value = speed.utilisation(part), .unit = "of peak FLOPs"});
   result.push_back(
       {.name = name + "_peak_memory", .value = part.peak_bytes / kGibi, .unit = "GiB"});
   return result;
@@ -93,7 +99,7 @@ std::vector<Row> flat_rows(const std::vector<LengthSpeed>& speeds) {
     if (speed.encoder.fits) {
       encoder[speed.mixer].push_back(speed.tokens_per_second(speed.encoder));
     }
-    if (speed.step.fits) step[speed.mixer].push_back(speed.step.flops / speed.step.ms);
+    if (speed.step.fits) step[speed.mixer].push_back(speed.utilisation(speed.step));
   }
   std::vector<Row> rows;
   for (const auto& [mixer, values] : encoder) {
@@ -138,13 +144,14 @@ Workload work_at(int64_t length) {
 std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options) {
   check_models(options.models);
   const int64_t total = std::ssize(options.models) * std::ssize(options.lengths);
+  const double ceiling = measure_product_flops(options.training.device, options.training.type);
   std::vector<LengthSpeed> speeds;
   for (const ModelConfig& config : options.models) {
     TrainingModel trained(config, options.training);
     for (const int64_t length : options.lengths) {
       const std::string next = fmt::format("{} {}", name_of(config.mixer), length);
       if (!options.watch(std::ssize(speeds), total, next)) return speeds;
-      speeds.push_back(measure(trained, length, options));
+      speeds.push_back(measure(trained, length, ceiling, options));
     }
   }
   return speeds;

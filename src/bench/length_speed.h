@@ -32,14 +32,18 @@ struct LengthSpeed {
   std::string mixer;
   int64_t length = 0;
   int64_t rows = 0;
-  LengthPart encoder;  // forward and backward pass of the encoder alone
-  LengthPart step;     // the whole training step
+  double flops_ceiling = 0;  // a second, of a large product in the same run
+  LengthPart encoder;        // forward and backward pass of the encoder alone
+  LengthPart step;           // the whole training step
 
   double tokens_per_second(const LengthPart& part) const {
     return 1e3 * static_cast<double>(rows * length) / part.ms;
   }
   double examples_per_second(const LengthPart& part) const {
     return 1e3 * static_cast<double>(rows) / part.ms;
+  }
+  double utilisation(const LengthPart& part) const {
+    return 1e3 * part.flops / part.ms / flops_ceiling;
   }
 };
 

@@ -21,18 +21,18 @@ struct Flags {
 void print_part(const bench::LengthSpeed& speed, const bench::LengthPart& part) {
   fmt::print(" {:>9.4g}", part.flops / static_cast<double>(speed.rows) / 1e12);
   if (!part.fits) {
-    fmt::print(" {:>11} {:>10} {:>9} {:>9}", "no memory", "-", "-", "-");
+    fmt::print(" {:>11} {:>10} {:>6} {:>9}", "no memory", "-", "-", "-");
     return;
   }
-  fmt::print(" {:>11.0f} {:>10.4g} {:>9.4g} {:>9}", speed.tokens_per_second(part),
-             speed.examples_per_second(part), 1e-9 * part.flops / part.ms,
+  fmt::print(" {:>11.0f} {:>10.4g} {:>5.1f}% {:>9}", speed.tokens_per_second(part),
+             speed.examples_per_second(part), 100 * speed.utilisation(part),
              short_bytes(part.peak_bytes));
 }
 
 void print_table(const std::vector<bench::LengthSpeed>& speeds) {
-  const std::string part = fmt::format("{:>9} {:>11} {:>10} {:>9} {:>9}", "TFLOP/ex.", "tokens/s",
-                                       "examples/s", "TFLOP/s", "memory");
-  fmt::print("{:<10} {:>6} | {:<52} | {:<52}\n", "", "", "encoder alone", "whole step");
+  const std::string part = fmt::format("{:>9} {:>11} {:>10} {:>6} {:>9}", "TFLOP/ex.", "tokens/s",
+                                       "examples/s", "FLOPs", "memory");
+  fmt::print("{:<10} {:>6} | {:<49} | {:<49}\n", "", "", "encoder alone", "whole step");
   fmt::print("{:<10} {:>6} | {} | {}\n", "mixer", "length", part, part);
   for (const bench::LengthSpeed& speed : speeds) {
     fmt::print("{:<10} {:>6} |", speed.mixer, speed.length);

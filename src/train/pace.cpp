@@ -13,16 +13,18 @@
 namespace convseq {
 namespace {
 
-// The shortest of several: others may be using the machine too.
+// The shortest of many: others may be using the machine too, and in its first tenth of a second a
+// process may have its threads on one core.
 double seconds_of(torch::Device device, const std::function<void()>& work) {
-  constexpr int kRepeats = 8;
+  using Clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+  const auto end = Clock::now() + std::chrono::milliseconds(300);
+  for (auto start = Clock::now(); start < end;) {
     work();
     if (device.is_cuda()) torch::cuda::synchronize(device.index());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    best = std::min(best, took.count());
+    const auto now = Clock::now();
+    best = std::min(best, std::chrono::duration<double>(now - start).count());
+    start = now;
   }
   return best;
 }

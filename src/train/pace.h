@@ -41,8 +41,8 @@ class PaceMeter {
   Stretch whole_, lately_;
 };
 
-// What the device gives a large matrix product of this type, in operations a second: measured, some
-// milliseconds.
+// What the device gives a large matrix product of this type, in operations a second: measured, a
+// third of a second.
 double measure_product_flops(torch::Device device, torch::Dtype type);
 
 // The most this process has held: of the GPU's memory, or its own on a CPU.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "bench/length_speed.h"
 #include "bench/step_speed.h"
 #include "temp_folder.h"
 
@@ -63,6 +64,22 @@ TEST(StepRows, AreComparedWithThePeerAndWithTheFloor) {
   EXPECT_DOUBLE_EQ(*rows[2].ratio, 10.0 / 8);
   EXPECT_DOUBLE_EQ(rows[3].value, 0.1);
   EXPECT_DOUBLE_EQ(*rows[4].ratio, 0.5);
+}
+
+TEST(LengthRows, TellSpeedAndTheShareOfThePeak) {
+  const LengthSpeed speed{.mixer = "light",
+                          .length = 512,
+                          .rows = 2,
+                          .flops_ceiling = 1e12,
+                          .encoder = {.ms = 4, .flops = 1e9},
+                          .step = {.flops = 3e9, .fits = false}};
+  std::map<std::string, double> values;
+  for (const Row& row : rows_of({speed})) values[row.name] = row.value;
+  EXPECT_DOUBLE_EQ(values.at("encoder_light_512"), 256000);
+  EXPECT_DOUBLE_EQ(values.at("encoder_light_512_examples"), 500);
+  EXPECT_DOUBLE_EQ(values.at("encoder_light_512_utilisation"), 0.25);
+  EXPECT_DOUBLE_EQ(values.at("step_light_512_flops"), 0.0015);
+  EXPECT_EQ(values.count("step_light_512"), 0u);  // did not fit
 }
 
 }  // namespace convseq::bench

@@ -109,9 +109,10 @@ TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {
   const Measured length = measure("length --lengths 8,16 --tokens 16 --rounds 1" + kSmall);
   for (const std::string& mixer : {"attention", "depthwise", "light", "dynamic", "dilated"}) {
     for (const std::string& at : {"_8", "_16"}) {
-      expect_names(length, {"encoder_" + mixer + at, "step_" + mixer + at,
-                            "step_" + mixer + at + "_examples", "step_" + mixer + at + "_flops",
-                            "step_" + mixer + at + "_peak_memory"});
+      expect_names(length,
+                   {"encoder_" + mixer + at, "step_" + mixer + at,
+                    "step_" + mixer + at + "_examples", "step_" + mixer + at + "_flops",
+                    "step_" + mixer + at + "_utilisation", "step_" + mixer + at + "_peak_memory"});
     }
   }
   EXPECT_NE(length.table.find("encoder alone"), length.table.npos);
