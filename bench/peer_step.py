@@ -293,7 +293,8 @@ def measure(name, mode, args, alone=contextlib.nullcontext()):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     batch, tokens = make_batch(c, args, device)
     if mode.startswith("max-autotune"):
-        # Candidates compile in threads here; those of the pool of processes would compile twice, the second time one by one.
+        # Candidates compile in threads here. With the pool of processes, timing those of one product took 7 to 40 s
+        # instead of less than one (torch 2.11): it seems that they compile once more, one by one.
         torch._inductor.config.compile_threads = 1
     run = model if mode == "none" else torch.compile(model, mode=mode, fullgraph=True)
     bf16 = args.precision == "bf16"
