@@ -13,13 +13,15 @@
 namespace convseq {
 namespace {
 
-// The shortest of many: others may be using the machine too, and in its first tenth of a second a
-// process may have its threads on one core.
+// The shortest of many: others may be using the machine too, the first may load a library, and in
+// its first tenth of a second a process may have its threads on one core.
 double seconds_of(torch::Device device, const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
+  constexpr int kFewest = 8;
   double best = std::numeric_limits<double>::infinity();
   const auto end = Clock::now() + std::chrono::milliseconds(300);
-  for (auto start = Clock::now(); start < end;) {
+  auto start = Clock::now();
+  for (int i = 0; i < kFewest || start < end; ++i) {
     work();
     if (device.is_cuda()) torch::cuda::synchronize(device.index());
     const auto now = Clock::now();
