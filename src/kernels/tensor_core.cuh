@@ -33,4 +33,72 @@ __device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], un
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+// Products of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
+// values, which begins at a multiple of 1,024 bytes and whose rows are turned (attention_tile.cuh).
+
+// The tile as an instruction wants it, from a byte on.
+__device__ inline uint64_t turned_tile(const bf16* tile, int from) {
+  constexpr uint64_t kEightRows = 1024 >> 4, kTurned = 1;
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(tile)) + from;
+  return (address & 0x3ffff) >> 4 | 1ull << 16 | kEightRows << 32 | kTurned << 62;
+}
+
+// sums += a · b, 16 columns of a and rows of b, at some time before end_products() returns.
+__device__ inline void multiply_add_64(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
+  asm volatile(
+      "{.reg .pred add; setp.ne.b32 add, 1, 0;"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+      "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
+      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+      "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
+      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
+        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
+        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
+        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
+        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
+        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
+        "+f"(sums[7][2]), "+f"(sums[7][3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+
+// sums += a · bᵀ, 16 columns of each, which are both in tiles.
+__device__ inline void multiply_add_64(float (&sums)[8][4], uint64_t a, uint64_t b) {
+  asm volatile(
+      "{.reg .pred add; setp.ne.b32 add, 1, 0;"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+      "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
+      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+      "}, %32, %33, add, 1, 1, 0, 0;}"
+      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
+        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
+        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
+        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
+        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
+        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
+        "+f"(sums[7][2]), "+f"(sums[7][3])
+      : "l"(a), "l"(b));
+}
+
+__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+__device__ inline void end_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+// The compiler may not move sums across this.
+__device__ inline void hold(float (&sums)[8][4]) {
+#pragma unroll
+  for (auto& part : sums) {
+#pragma unroll
+    for (float& sum : part) asm volatile("" : "+f"(sum)::"memory");
+  }
+}
+
+#endif
+
 }  // namespace convseq::kernels

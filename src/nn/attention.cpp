@@ -107,6 +107,10 @@ RelativeBias::RelativeBias(const ops::BucketOptions& buckets, int64_t heads) : b
 }
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
+  if (ops::wants_distances(weight_, buckets_)) {
+    const auto buckets = ops::distance_buckets(buckets_, weight_.device());
+    return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
+  }
   const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
   // Keys side by side: the fused attention kernels take no other bias.
   return ops::gather_buckets(weight_, buckets).permute({2, 0, 1}).contiguous().unsqueeze(0);

@@ -78,7 +78,7 @@ class CrossAttention : public torch::nn::Module {
 class RelativeBias : public torch::nn::Module {
  public:
   RelativeBias(const ops::BucketOptions& buckets, int64_t heads);
-  // [1,heads,queries,keys], for queries that are the last of the keys.
+  // As ops::attention() takes it, for queries that are the last of the keys.
   torch::Tensor forward(int64_t queries, int64_t keys) const;
   void initialise(double deviation, torch::Generator& random) {
     draw_normal(weight_, deviation, random);

@@ -29,7 +29,7 @@ using ops::Lengths;
 // What a mixer may know beside its input.
 struct MixerContext {
   Lengths lengths;              // which positions are real
-  torch::Tensor position_bias;  // [1,heads,Tq,Tk], the stack's relative bias; undefined: none
+  torch::Tensor position_bias;  // the stack's, as ops::attention() takes it; undefined: none
 };
 
 // What a mixer remembers between steps of decoding.

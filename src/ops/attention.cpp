@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/attention.h"
+#include "ops/attention_kernel.h"
+#include "ops/cuda_launch.h"
+
 namespace convseq::ops {
 namespace {
 
@@ -14,25 +18,51 @@ torch::Tensor causal_mask(int64_t queries, int64_t keys, torch::Device device) {
       .tril(keys - queries);
 }
 
-// cuDNN makes a plan for each number of keys: of one query, which comes with ever more of them, the
-// plans would take longer than the attention.
-class WithoutCudnn {
- public:
-  WithoutCudnn() { at::globalContext().setSDPUseCuDNN(false); }
-  ~WithoutCudnn() { at::globalContext().setSDPUseCuDNN(was_); }
-  WithoutCudnn(const WithoutCudnn&) = delete;
-  WithoutCudnn& operator=(const WithoutCudnn&) = delete;
+// key − query, for queries that are the last of the keys, [queries, keys].
+torch::Tensor distances(int64_t queries, int64_t keys, torch::Device device) {
+  const auto integers = torch::TensorOptions(torch::kInt64).device(device);
+  return torch::arange(keys, integers).unsqueeze(0) -
+         torch::arange(keys - queries, keys, integers).unsqueeze(1);
+}
 
- private:
-  bool was_ = at::globalContext().userEnabledCuDNNSDP();
-};
+// A bias by distance for every pair, [1,H,queries,keys].
+torch::Tensor spread(const torch::Tensor& bias, int64_t queries, int64_t keys) {
+  const int64_t far = bias.size(1) / 2;
+  const auto places = distances(queries, keys, bias.device()).clamp(-far, far) + far;
+  return bias.index_select(1, places.flatten()).view({1, bias.size(0), queries, keys});
+}
+
+torch::Tensor buckets_of(torch::Tensor distance, const BucketOptions& options) {
+  auto bucket = torch::zeros_like(distance);
+  int64_t buckets = options.buckets;
+  if (options.bidirectional) {
+    buckets /= 2;
+    bucket = (distance > 0).to(torch::kInt64) * buckets;
+    distance = distance.abs();
+  } else {
+    distance = (-distance).clamp_min(0);  // negative: the key stands to the left
+  }
+  const int64_t exact = buckets / 2;
+  const double range =
+      std::log(static_cast<double>(options.max_distance) / static_cast<double>(exact));
+  const auto ratio = distance.clamp_min(1).to(torch::kFloat32) / static_cast<float>(exact);
+  const auto logarithmic =
+      exact + (ratio.log() / range * static_cast<double>(buckets - exact)).to(torch::kInt64);
+  return bucket + torch::where(distance < exact, distance, logarithmic.clamp_max(buckets - 1));
+}
 
 }  // namespace
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                        const torch::Tensor& bias, const Lengths& key_lengths,
+                        const torch::Tensor& given, const Lengths& key_lengths,
                         const AttentionOptions& options) {
+  if (attention_kernel_takes(q, given, options)) {
+    return attention_by_kernel(q, k, v, given, key_lengths, options.causal);
+  }
   const int64_t queries = q.size(2), keys = k.size(2);
+  const auto bias = given.defined() && is_by_distance(given)
+                        ? spread(given, queries, keys).to(q.scalar_type())
+                        : given;
   // Without a bias and from the first position on, the fused kernels know causality themselves.
   const bool native_causal =
       options.causal && !bias.defined() && key_lengths.all_full() && queries == keys;
@@ -51,34 +81,28 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
   } else if (visible.defined()) {
     mask = visible;
   }
-  std::optional<WithoutCudnn> without;
-  if (queries == 1 && q.is_cuda()) without.emplace();
+  if (queries == 1 && q.is_cuda()) {  // cuDNN would make a plan for every number of keys
+    return std::get<0>(at::_scaled_dot_product_attention_math(
+        q, k, v, mask, options.dropout, /*is_causal=*/false, /*dropout_mask=*/{}, /*scale=*/1.0));
+  }
   return at::scaled_dot_product_attention(q, k, v, mask, options.dropout, native_causal,
                                           /*scale=*/1.0);
 }
 
 torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOptions& options,
                                torch::Device device) {
-  const auto integers = torch::TensorOptions(torch::kInt64).device(device);
-  const auto query = torch::arange(keys - queries, keys, integers).unsqueeze(1);
-  const auto key = torch::arange(keys, integers).unsqueeze(0);
-  auto distance = key - query;  // negative: the key stands to the left
-  auto bucket = torch::zeros_like(distance);
-  int64_t buckets = options.buckets;
-  if (options.bidirectional) {
-    buckets /= 2;
-    bucket = (distance > 0).to(torch::kInt64) * buckets;
-    distance = distance.abs();
-  } else {
-    distance = (-distance).clamp_min(0);
-  }
-  const int64_t exact = buckets / 2;
-  const double spread =
-      std::log(static_cast<double>(options.max_distance) / static_cast<double>(exact));
-  const auto ratio = distance.clamp_min(1).to(torch::kFloat32) / static_cast<float>(exact);
-  const auto logarithmic =
-      exact + (ratio.log() / spread * static_cast<double>(buckets - exact)).to(torch::kInt64);
-  return bucket + torch::where(distance < exact, distance, logarithmic.clamp_max(buckets - 1));
+  return buckets_of(distances(queries, keys, device), options);
+}
+
+bool wants_distances(const torch::Tensor& table, const BucketOptions& options) {
+  return table.is_cuda() && kernels::built_with_cuda() && table.scalar_type() == torch::kBFloat16 &&
+         options.max_distance <= kernels::kAttentionFar;
+}
+
+torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device) {
+  const int64_t far = options.max_distance;
+  return buckets_of(
+      torch::arange(-far, far + 1, torch::TensorOptions(torch::kInt64).device(device)), options);
 }
 
 torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets) {

@@ -12,8 +12,10 @@ struct AttentionOptions {
 };
 
 // softmax(Q Kᵀ + bias) V without T5's missing 1/sqrt(d): q [B,H,Tq,dk], k and v [B,H,Tk,dk], bias
-// [1,H,Tq,Tk] or undefined, keys beyond `key_lengths` ignored. With `causal` the queries are the
-// last Tq of the Tk positions. Runs on libtorch's fused kernels where they take the shape.
+// [1,H,Tq,Tk], or [H, 2 far + 1] by key − query and the same from ±far on, or undefined; keys
+// beyond `key_lengths` ignored. With `causal` or a bias by distance the queries are the last Tq of
+// the Tk positions. On a GPU by our own kernel where it takes the shape, else by libtorch's fused
+// ones.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);
@@ -29,7 +31,15 @@ struct BucketOptions {
 torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOptions& options,
                                torch::Device device);
 
-// Rows of a small table [buckets, heads]: [queries, keys, heads]. The gradient of a row is a sum
+// Whether a bias should come by distance: our own kernel wants it so, all others spread it out.
+bool wants_distances(const torch::Tensor& table, const BucketOptions& options);
+
+// The buckets of the distances −max_distance … max_distance, from where on they are the same.
+torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device);
+
+inline bool is_by_distance(const torch::Tensor& bias) { return bias.dim() == 2; }
+
+// Rows of a small table [buckets, heads]: […, heads]. The gradient of a row is a sum
 // over many places, on a GPU made by a product instead of a sort.
 torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets);
 

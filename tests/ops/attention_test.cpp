@@ -1,5 +1,8 @@
 #include "ops/attention.h"
 
+#include <torch/torch.h>
+
+#include "base/error.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {
@@ -8,21 +11,19 @@ using convseq::testing::random_tensor;
 
 namespace {
 
-// The formula, with -infinity where a query may not look.
+// The formula; where a query may not look its share is 0.
 torch::Tensor by_formula(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                          const torch::Tensor& bias, const Lengths& lengths, bool causal) {
   auto scores = torch::matmul(q, k.transpose(-1, -2));
   if (bias.defined()) scores = scores + bias;
-  const double minus = -std::numeric_limits<double>::infinity();
+  auto hidden = torch::zeros({q.size(0), 1, q.size(2), k.size(2)}, torch::kBool);
   if (causal) {
-    const auto later =
-        torch::ones({q.size(2), k.size(2)}, torch::kBool).triu(k.size(2) - q.size(2) + 1);
-    scores = scores.masked_fill(later, minus);
+    hidden =
+        hidden | torch::ones({q.size(2), k.size(2)}, torch::kBool).triu(k.size(2) - q.size(2) + 1);
   }
-  if (!lengths.all_full()) {
-    scores = scores.masked_fill(~lengths.mask(k.size(2)).unsqueeze(1).unsqueeze(1), minus);
-  }
-  return torch::matmul(scores.softmax(-1), v);
+  if (!lengths.all_full()) hidden = hidden | ~lengths.mask(k.size(2)).unsqueeze(1).unsqueeze(1);
+  const auto shares = scores.masked_fill(hidden, -1e30).softmax(-1).masked_fill(hidden, 0);
+  return torch::matmul(shares, v);
 }
 
 }  // namespace
@@ -45,6 +46,27 @@ TEST(Attention, EqualsTheFormula) {
   }
 }
 
+// Of the last `queries` of `keys`: what stands at key − query, the last value beyond.
+torch::Tensor by_pairs(const torch::Tensor& bias, int64_t queries, int64_t keys) {
+  const int64_t far = bias.size(1) / 2;
+  std::vector<torch::Tensor> rows;
+  for (int64_t query = keys - queries; query < keys; ++query) {
+    const auto distance = torch::arange(keys) - query;
+    rows.push_back(bias.index_select(1, distance.clamp(-far, far) + far));
+  }
+  return torch::stack(rows, 1).unsqueeze(0);
+}
+
+TEST(Attention, TakesABiasByDistance) {
+  torch::manual_seed(1);
+  const auto bias = random_tensor({3, 7}), k = random_tensor({2, 3, 9, 4});
+  for (int64_t queries : {9, 4, 1}) {
+    const auto q = random_tensor({2, 3, queries, 4});
+    expect_close(attention(q, k, k, bias, {}, {.causal = true}),
+                 by_formula(q, k, k, by_pairs(bias, queries, 9), {}, true), 1e-5);
+  }
+}
+
 TEST(Attention, IsZeroAndFiniteOverNothing) {
   const auto q = random_tensor({2, 1, 3, 4}).requires_grad_();
   const auto k = random_tensor({2, 1, 5, 4});
@@ -52,6 +74,126 @@ TEST(Attention, IsZeroAndFiniteOverNothing) {
   EXPECT_EQ(y[1].abs().sum().item<double>(), 0);
   y.sum().backward();
   EXPECT_TRUE(q.grad().isfinite().all().item<bool>());
+}
+
+// Our own kernel against the formula in float64: odd sizes, keys that end early or are missing,
+// few and many distances, inputs as the projections give them and otherwise.
+struct AttentionCase {
+  int64_t batch, heads, queries, keys;
+  bool causal;
+  int64_t far;  // 0: no bias
+  std::vector<int64_t> lengths;
+};
+
+class GpuAttention : public ::testing::TestWithParam<AttentionCase> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    torch::manual_seed(3);
+  }
+
+  struct Found {
+    torch::Tensor y, dq, dk, dv, dbias;
+  };
+
+  using Attend = std::function<torch::Tensor(const torch::Tensor&, const torch::Tensor&,
+                                             const torch::Tensor&, const torch::Tensor&)>;
+
+  static Found run(const Attend& attend, const std::vector<torch::Tensor>& inputs,
+                   const torch::Tensor& dy) {
+    std::vector<torch::Tensor> leaves;
+    for (const auto& input : inputs) leaves.push_back(input.detach().requires_grad_());
+    const auto bias = leaves.size() > 3 ? leaves[3] : torch::Tensor();
+    const auto y = attend(leaves[0], leaves[1], leaves[2], bias);
+    const auto slopes = torch::autograd::grad({y}, leaves, {dy});
+    return {y, slopes[0], slopes[1], slopes[2], slopes.size() > 3 ? slopes[3] : torch::Tensor()};
+  }
+};
+
+TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
+  const AttentionCase& at = GetParam();
+  const auto draw = [](at::IntArrayRef shape, double scale) {
+    return (random_tensor(shape) * scale).to(torch::kBFloat16).to(torch::kCUDA);
+  };
+  const auto rows = [&](int64_t time, double scale) {  // the heads of a position side by side
+    return draw({at.batch, time, at.heads, 64}, scale).transpose(1, 2);
+  };
+  std::vector<torch::Tensor> inputs = {rows(at.queries, 0.3), rows(at.keys, 0.5), rows(at.keys, 1)};
+  if (at.far > 0) {
+    inputs.push_back(random_tensor({at.heads, 2 * at.far + 1}).to(torch::kCUDA));
+  }
+  const auto dy = rows(at.queries, 1);
+  Lengths lengths;
+  if (!at.lengths.empty()) lengths.values = torch::tensor(at.lengths).to(torch::kCUDA);
+  const Attend ours = [&](const auto& q, const auto& k, const auto& v, const auto& bias) {
+    return attention(q, k, v, bias, lengths, {.causal = at.causal});
+  };
+  const auto found = run(ours, inputs, dy), again = run(ours, inputs, dy);
+
+  std::vector<torch::Tensor> wide;
+  for (const auto& input : inputs) wide.push_back(input.cpu().to(torch::kFloat64));
+  Lengths on_cpu;
+  if (!at.lengths.empty()) on_cpu.values = torch::tensor(at.lengths);
+  const auto expected = run(
+      [&](const auto& q, const auto& k, const auto& v, const auto& bias) {
+        const auto pairs = bias.defined() ? by_pairs(bias, at.queries, at.keys) : bias;
+        return by_formula(q, k, v, pairs, on_cpu, at.causal);
+      },
+      wide, dy.cpu().to(torch::kFloat64));
+
+  const auto compare = [](const torch::Tensor& one, const torch::Tensor& other,
+                          const torch::Tensor& formula, const char* what, double more = 0) {
+    EXPECT_TRUE(torch::equal(one, other)) << what;
+    // Shares and slopes of shares are rounded to bf16 on their way into a product.
+    const double scale = formula.abs().max().template item<double>();
+    expect_close(one, formula, 0.01 * (1 + scale) + more, what);
+  };
+  compare(found.y, again.y, expected.y, "y");
+  compare(found.dq, again.dq, expected.dq, "dq");
+  compare(found.dk, again.dk, expected.dk, "dk");
+  compare(found.dv, again.dv, expected.dv, "dv");
+  if (at.far > 0) {
+    // Every query's slope is Σ y dy with y rounded to bf16, by a 256th of half of it at most; one
+    // distance may sum the slopes of all queries. Four deviations of that sum.
+    const double rounding = expected.y.mul(dy.cpu()).norm().item<double>() / 512 / std::sqrt(3.);
+    compare(found.dbias, again.dbias, expected.dbias, "dbias", 4 * rounding);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttention,
+                         ::testing::Values(AttentionCase{1, 1, 64, 64, false, 0, {}},
+                                           AttentionCase{1, 2, 5, 7, false, 0, {}},
+                                           AttentionCase{2, 3, 130, 70, false, 0, {33, 70}},
+                                           AttentionCase{2, 12, 114, 512, false, 0, {}},
+                                           AttentionCase{1, 1, 200, 200, true, 16, {}},
+                                           AttentionCase{2, 1, 150, 150, false, 20, {150, 0}},
+                                           AttentionCase{2, 1, 100, 190, true, 8, {64, 130}},
+                                           AttentionCase{1, 2, 1, 130, true, 128, {}},
+                                           AttentionCase{3, 2, 300, 300, false, 40, {1, 299, 300}},
+                                           AttentionCase{1, 3, 1000, 1000, true, 128, {}},
+                                           AttentionCase{1, 3, 1000, 1000, false, 128, {}},
+                                           AttentionCase{1, 1, 65, 65, false, 1000, {}}));
+
+TEST(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(3);
+  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+  const auto k = random_tensor({2, 3, 64, 40}).to(bf16).transpose(2, 3);  // channels apart
+  const auto shifted = random_tensor({2 * 3 * 40 * 64 + 1}).to(bf16).narrow(0, 1, 2 * 3 * 40 * 64);
+  const auto v = shifted.view({2, 3, 40, 64});  // not at a multiple of 16 bytes
+  const auto q = random_tensor({2, 3, 9, 64}).to(bf16) / 8;
+  const auto wide = [](const torch::Tensor& x) { return x.cpu().to(torch::kFloat64); };
+  expect_close(attention(q, k, v, {}, {}, {}), by_formula(wide(q), wide(k), wide(v), {}, {}, false),
+               0.02);
+}
+
+TEST(GpuAttentionKernel, RefusesASecondDerivative) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  const auto q =
+      random_tensor({1, 1, 4, 64}).to(torch::kBFloat16).to(torch::kCUDA).requires_grad_();
+  EXPECT_THROW(torch::autograd::grad({attention(q, q, q, {}, {}, {}).square().sum()}, {q}, {},
+                                     /*retain_graph=*/true, /*create_graph=*/true),
+               Error);
 }
 
 TEST(RelativeBuckets, AreExactNearAndLogarithmicFar) {
@@ -66,6 +208,15 @@ TEST(RelativeBuckets, AreExactNearAndLogarithmicFar) {
   EXPECT_EQ(causal[100][150].item<int64_t>(), 0);  // the future, which is masked anyway
   EXPECT_EQ(causal[100][85].item<int64_t>(), 15);
   EXPECT_EQ(causal[199][0].item<int64_t>(), 31);
+}
+
+TEST(RelativeBuckets, ByDistanceAreThoseOfPairs) {
+  for (const bool bidirectional : {false, true}) {
+    const BucketOptions options{.buckets = 8, .max_distance = 20, .bidirectional = bidirectional};
+    const auto by_distance = distance_buckets(options, torch::kCPU).to(torch::kFloat32);
+    expect_close(by_pairs(by_distance.unsqueeze(0), 50, 60)[0][0],
+                 relative_buckets(50, 60, options, torch::kCPU).to(torch::kFloat32), 0);
+  }
 }
 
 TEST(RelativeBuckets, OfTheLastQueriesAreTheLastRows) {
