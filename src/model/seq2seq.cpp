@@ -5,10 +5,12 @@
 #include <cmath>
 
 #include "ops/conv.h"
+#include "ops/vector_math.h"
 
 namespace convseq {
 
 Seq2Seq::Seq2Seq(const ModelConfig& config) : config_(config) {
+  ops::settle_vector_math();
   embedding_ = register_module("embedding",
                                std::make_shared<nn::Embedding>(config.vocab_size, config.d_model));
   encoder_ = register_module("encoder", std::make_shared<Encoder>(config));

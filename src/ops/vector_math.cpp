@@ -1,0 +1,21 @@
+#include "ops/vector_math.h"
+
+#include <torch/torch.h>
+
+namespace convseq::ops {
+
+void settle_vector_math() {
+  static const bool settled = [] {
+    const torch::NoGradGuard no_gradient;
+    for (const auto type : {torch::kFloat32, torch::kFloat64}) {
+      const auto one = torch::ones({1}, type);
+      one.exp();
+      one.log();
+      one.sqrt();
+    }
+    return true;
+  }();
+  static_cast<void>(settled);
+}
+
+}  // namespace convseq::ops
