@@ -56,7 +56,7 @@ torch::Tensor buckets_of(torch::Tensor distance, const BucketOptions& options) {
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& given, const Lengths& key_lengths,
                         const AttentionOptions& options) {
-  if (attention_kernel_takes(q, given, options)) {
+  if (attention_kernel_takes(q, k, given, key_lengths, options)) {
     return attention_by_kernel(q, k, v, given, key_lengths, options.causal);
   }
   const int64_t queries = q.size(2), keys = k.size(2);
@@ -82,6 +82,10 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
     mask = visible;
   }
   if (queries == 1 && q.is_cuda()) {  // cuDNN would make a plan for every number of keys
+    if (mask && mask->scalar_type() == torch::kBool) {  // which would be added as it is
+      mask = torch::zeros(mask->sizes(), q.options())
+                 .masked_fill(~*mask, -std::numeric_limits<double>::infinity());
+    }
     return std::get<0>(at::_scaled_dot_product_attention_math(
         q, k, v, mask, options.dropout, /*is_causal=*/false, /*dropout_mask=*/{}, /*scale=*/1.0));
   }

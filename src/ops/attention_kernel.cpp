@@ -105,8 +105,13 @@ class Attention : public torch::autograd::Function<Attention> {
 
 }  // namespace
 
-bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& bias,
+bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,
+                            const torch::Tensor& bias, const Lengths& key_lengths,
                             const AttentionOptions& options) {
+  constexpr int64_t kManyKeys = 512;  // beyond, cuDNN is faster where it has nothing to look up
+  if (!bias.defined() && key_lengths.all_full() && q.size(2) > 1 && k.size(2) > kManyKeys) {
+    return false;
+  }
   return q.is_cuda() && kernels::built_with_cuda() && q.scalar_type() == torch::kBFloat16 &&
          q.size(3) == kernels::kAttentionChannels && options.dropout == 0 &&
          (!bias.defined() || (is_by_distance(bias) && bias.size(1) / 2 <= kernels::kAttentionFar));
