@@ -195,11 +195,14 @@ std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, Pee
   }
   if (const auto found = peers.find(speed.name); found != peers.end()) {
     const PeerStep& peer = found->second;
-    tokens.peer = memory.peer = "PyTorch " + peer.mode;
+    tokens.peer = "PyTorch " + peer.mode;
     tokens.peer_value = peer.tokens_per_second;
     tokens.ratio = tokens.value / peer.tokens_per_second;
-    memory.peer_value = peer.peak_gib;
-    if (peer.peak_gib > 0) memory.ratio = memory.value / peer.peak_gib;
+    if (peer.peak_gib > 0) {
+      memory.peer = tokens.peer;
+      memory.peer_value = peer.peak_gib;
+      memory.ratio = memory.value / peer.peak_gib;
+    }
   }
   std::vector<Row> rows = {
       tokens,

@@ -59,7 +59,7 @@ std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options);
 struct PeerStep {
   std::string mode;
   double tokens_per_second = 0;
-  double peak_gib = 0;
+  double peak_gib = 0;  // 0: not known
 };
 std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path);
 

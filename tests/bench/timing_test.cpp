@@ -64,6 +64,10 @@ TEST(StepRows, AreComparedWithThePeerAndWithTheFloor) {
   EXPECT_DOUBLE_EQ(*rows[2].ratio, 10.0 / 8);
   EXPECT_DOUBLE_EQ(rows[3].value, 0.1);
   EXPECT_DOUBLE_EQ(*rows[4].ratio, 0.5);
+  const auto unknown =
+      rows_of(speed, {{speed.name, {.mode = "eager", .tokens_per_second = 51200}}});
+  EXPECT_DOUBLE_EQ(*unknown[0].ratio, 2);
+  EXPECT_FALSE(unknown[4].peer_value || unknown[4].ratio);
 }
 
 TEST(LengthRows, TellSpeedAndTheShareOfThePeak) {
