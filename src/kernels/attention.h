@@ -9,12 +9,12 @@ namespace convseq::kernels {
 
 inline constexpr int64_t kAttentionChannels = 64;  // of a head
 inline constexpr int64_t kAttentionKeys = 64;      // of a part of the bias's gradient
-inline constexpr int64_t kAttentionFar = 1024;     // the most that AttentionShape::far may be
+inline constexpr int64_t kAttentionFar = 960;      // the most that AttentionShape::far may be
 
 struct AttentionShape {
   int64_t batch = 0;
   int64_t heads = 0;
-  int64_t queries = 0;  // where causal, the last of the keys' positions
+  int64_t queries = 0;  // where causal or with a bias, the last of the keys' positions
   int64_t keys = 0;
   bool causal = false;
   int64_t far = 0;  // a bias by distance, the same from here on either way; 0: no bias
@@ -29,10 +29,10 @@ struct AttentionRows {
 
 struct AttentionForward {
   AttentionRows q, k, v;
-  const float* bias = nullptr;       // [H, 2 far + 1], by key − query
+  const float* bias = nullptr;       // [H, 2 far + 1], by key − query, finite
   const int64_t* lengths = nullptr;  // [B], of the keys; null: all are real
   AttentionRows y;                   // written; zero where there is no key
-  float* weight = nullptr;           // [B,H,Tq]: log2 of a row's sum of exponentials
+  float* weight = nullptr;           // [B,H,Tq]: log2 of a row's sum of exponentials, ∞ of none
 };
 
 struct AttentionBackward {

@@ -38,8 +38,8 @@ struct QueryMark {
   float weight, slope;
 };
 
-// The gradient of the bias, summed over the pairs that a warp meets: each distance belongs to a
-// lane, those at ±far and beyond to registers of all lanes.
+// The gradient of the bias, summed over the pairs that a warp meets: a distance belongs to one
+// lane at a time, those at ±far and beyond to registers of all lanes.
 struct BiasSlope {
   float* near;       // [2 far + 1] in shared memory, of this warp
   float* skewed;     // [8][kSkewStride] in shared memory, of this warp: a diagonal is a column
@@ -212,6 +212,12 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
   }
 }
 
+size_t shared_bytes_of_keys(const AttentionShape& shape) {
+  const int64_t distances = 2 * shape.far + 1;
+  return shared_bytes(shape) + 2 * kTile * sizeof(QueryMark) +
+         (shape.far > 0 ? kWarps * (distances + kSkewed) * sizeof(float) : 0);
+}
+
 }  // namespace
 
 void attention_backward_cuda(const AttentionShape& shape, const AttentionBackward& arrays,
@@ -220,19 +226,16 @@ void attention_backward_cuda(const AttentionShape& shape, const AttentionBackwar
                           &arrays.dk, &arrays.dv});
   if (shape.batch * shape.heads == 0) return;
   const auto on = static_cast<cudaStream_t>(stream);
-  const int64_t distances = 2 * shape.far + 1;
-  const size_t bytes = shared_bytes(shape);
-  const size_t bytes_of_keys = bytes + 2 * kTile * sizeof(QueryMark) +
-                               (shape.far > 0 ? kWarps * (distances + kSkewed) * sizeof(float) : 0);
+  const size_t bytes = shared_bytes(shape), bytes_of_keys = shared_bytes_of_keys(shape);
   if (shape.queries > 0) {
     launch_early(attention_slope_kernel, blocks_of(shape, shape.queries, kThreads / 8), kThreads, 0,
                  on, shape, arrays);
-    allow_shared_memory(attention_backward_kernel<false>, bytes);
+    allow_shared_memory(attention_backward_kernel<false>, shared_bytes(kMostShared));
     launch_early(attention_backward_kernel<false>, blocks_of(shape, shape.queries, kRows), kThreads,
                  bytes, on, shape, arrays);
   }
   if (shape.keys > 0) {
-    allow_shared_memory(attention_backward_kernel<true>, bytes_of_keys);
+    allow_shared_memory(attention_backward_kernel<true>, shared_bytes_of_keys(kMostShared));
     launch_early(attention_backward_kernel<true>, blocks_of(shape, shape.keys, kRows), kThreads,
                  bytes_of_keys, on, shape, arrays);
   }

@@ -13,6 +13,10 @@ void check_attention(const AttentionShape& shape, std::initializer_list<const At
   constexpr int64_t kMost = INT32_MAX / 2;  // positions are counted in 32 bits
   require(shape.queries <= kMost && shape.keys <= kMost,
           "attention: {} queries and {} keys; allowed: {}", shape.queries, shape.keys, kMost);
+  constexpr int64_t kMostBlocks = 65'535;  // in a dimension
+  require(shape.batch <= kMostBlocks && shape.heads <= kMostBlocks,
+          "attention: {} rows of {} heads; allowed: {} of each; use a smaller batch", shape.batch,
+          shape.heads, kMostBlocks);
   require(shape.far >= 0 && shape.far <= kAttentionFar,
           "attention: a bias up to distance {}; allowed: {}", shape.far, kAttentionFar);
   for (const AttentionRows* rows : all) {

@@ -129,7 +129,7 @@ void attention_forward_cuda(const AttentionShape& shape, const AttentionForward&
   check_attention(shape, {&arrays.q, &arrays.k, &arrays.v, &arrays.y});
   if (shape.batch * shape.heads * shape.queries == 0) return;
   const size_t bytes = shared_bytes(shape);
-  allow_shared_memory(attention_forward_kernel, bytes);
+  allow_shared_memory(attention_forward_kernel, shared_bytes(kMostShared));
   launch_early(attention_forward_kernel, blocks_of(shape, shape.queries, kRows), kThreads, bytes,
                static_cast<cudaStream_t>(stream), shape, arrays);
 }

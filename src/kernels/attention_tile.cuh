@@ -61,8 +61,8 @@ __device__ inline void wait_for_tiles() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // Hopper: the four warps multiply together, straight from a tile
 
 // sums += own · tileᵀ, as soon as wait_for_products() has been called: until then neither sums nor
-// factors may be touched. (A left factor that stays in registers for all of a loop would save its
-// reading; ptxas 13.0 does not keep it there, and multiplies with what it put in its place.)
+// factors may be touched. (A left factor held in registers for all of a loop was tried: ptxas 13.0
+// put other values in its place before the next turn.)
 __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf16* tile) {
   constexpr int kStepBytes = 16 * sizeof(bf16);
   begin_products();
@@ -278,6 +278,9 @@ constexpr int kTiles = 6;  // two of the block's own, two stages of two that mar
 inline size_t shared_bytes(const AttentionShape& shape) {
   return kTiles * kTileValues * sizeof(bf16) + shared_biases(shape) * sizeof(float);
 }
+
+// The limit is the same in every call: one thread must not lower what another is about to use.
+inline constexpr AttentionShape kMostShared = {.far = kAttentionFar};
 
 // Blocks that read the same keys and values stand side by side, and find them in the L2 cache.
 inline dim3 blocks_of(const AttentionShape& shape, int64_t rows, int rows_of_block) {

@@ -14,8 +14,8 @@ Stack::Stack(const ModelConfig& config, Side side)
     const ops::BucketOptions buckets{.buckets = config.relative_buckets,
                                      .max_distance = config.relative_max_distance,
                                      .bidirectional = side == Side::Encoder};
-    relative_bias_ =
-        register_module("relative_bias", std::make_shared<nn::RelativeBias>(buckets, config.heads));
+    relative_bias_ = register_module(
+        "relative_bias", std::make_shared<nn::RelativeBias>(buckets, config.attention_options()));
   }
   norm_ = register_module("norm", std::make_shared<nn::Norm>(config.norm_options()));
 }

@@ -102,12 +102,14 @@ int64_t CrossAttention::Memory::bytes() const {
   return static_cast<int64_t>(keys.nbytes() + values.nbytes());
 }
 
-RelativeBias::RelativeBias(const ops::BucketOptions& buckets, int64_t heads) : buckets_(buckets) {
-  weight_ = register_parameter("weight", torch::empty({buckets.buckets, heads}));
+RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention)
+    : buckets_(buckets), attention_(attention) {
+  weight_ = register_parameter("weight", torch::empty({buckets.buckets, attention.heads}));
 }
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
-  if (ops::wants_distances(weight_, buckets_)) {
+  const double dropout = is_training() ? attention_.dropout : 0;
+  if (ops::wants_distances(weight_, buckets_, attention_.head_channels, dropout)) {
     const auto buckets = ops::distance_buckets(buckets_, weight_.device());
     return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
   }

@@ -77,7 +77,7 @@ class CrossAttention : public torch::nn::Module {
 // T5's relative position bias, one value a head and bucket, shared by the layers of a stack.
 class RelativeBias : public torch::nn::Module {
  public:
-  RelativeBias(const ops::BucketOptions& buckets, int64_t heads);
+  RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention);
   // As ops::attention() takes it, for queries that are the last of the keys.
   torch::Tensor forward(int64_t queries, int64_t keys) const;
   void initialise(double deviation, torch::Generator& random) {
@@ -86,7 +86,8 @@ class RelativeBias : public torch::nn::Module {
 
  private:
   ops::BucketOptions buckets_;
-  torch::Tensor weight_;  // [buckets, heads]
+  AttentionOptions attention_;  // of those that it is for
+  torch::Tensor weight_;        // [buckets, heads]
 };
 
 }  // namespace convseq::nn

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/attention.h"
 #include "ops/attention_kernel.h"
-#include "ops/cuda_launch.h"
 
 namespace convseq::ops {
 namespace {
@@ -98,9 +96,9 @@ torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOption
   return buckets_of(distances(queries, keys, device), options);
 }
 
-bool wants_distances(const torch::Tensor& table, const BucketOptions& options) {
-  return table.is_cuda() && kernels::built_with_cuda() && table.scalar_type() == torch::kBFloat16 &&
-         options.max_distance <= kernels::kAttentionFar;
+bool wants_distances(const torch::Tensor& table, const BucketOptions& options, int64_t channels,
+                     double dropout) {
+  return attention_kernel_serves(table.options(), channels, dropout, options.max_distance);
 }
 
 torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device) {

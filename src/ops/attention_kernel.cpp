@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "kernels/attention.h"
 #include "ops/cuda_launch.h"
 #include "ops/double_backward.h"
@@ -27,8 +28,9 @@ torch::Tensor readable(const torch::Tensor& x) {
 
 // [B,H,T,64], the heads of a position side by side, as the products around want them.
 torch::Tensor new_rows(const torch::Tensor& like) {
-  return torch::empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.options())
-      .transpose(1, 2);
+  const int64_t heads = like.size(1), time = like.size(2), channels = like.size(3);
+  return torch::empty_strided(
+      like.sizes(), {time * heads * channels, channels, heads * channels, 1}, like.options());
 }
 
 kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
@@ -78,8 +80,8 @@ class Attention : public torch::autograd::Function<Attention> {
     const auto shape = shape_of(q, k, bias, context->saved_data["causal"].toBool());
     const auto dy = readable(gradients[0]);
     const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), slopes = one_a_query(q);
-    torch::Tensor dbias;
-    if (bias.defined()) {
+    auto dbias = bias.defined() ? torch::zeros_like(bias) : torch::Tensor();
+    if (shape.far > 0) {
       const int64_t tiles = kernels::attention_bias_parts(shape);
       dbias = torch::empty({shape.batch * tiles, bias.size(0), bias.size(1)}, bias.options());
     }
@@ -98,31 +100,55 @@ class Attention : public torch::autograd::Function<Attention> {
                                       .dbias = output_or_null<float>(dbias),
                                       .slopes = output_or_null<float>(slopes)},
                                      current_cuda_stream());
-    if (dbias.defined()) dbias = dbias.sum(0);
+    if (shape.far > 0) dbias = dbias.sum(0);
     return {dq, dk, dv, dbias, {}, {}};
   }
 };
 
 }  // namespace
 
+bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
+                             int64_t far) {
+  return inputs.device().is_cuda() && kernels::built_with_cuda() &&
+         inputs.dtype() == torch::kBFloat16 && channels == kernels::kAttentionChannels &&
+         dropout == 0 && far <= kernels::kAttentionFar;
+}
+
 bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,
                             const torch::Tensor& bias, const Lengths& key_lengths,
                             const AttentionOptions& options) {
-  constexpr int64_t kManyKeys = 512;  // beyond, cuDNN is faster where it has nothing to look up
-  if (!bias.defined() && key_lengths.all_full() && q.size(2) > 1 && k.size(2) > kManyKeys) {
-    return false;
+  const int64_t queries = q.size(2), keys = k.size(2);
+  if (bias.defined()) {
+    return is_by_distance(bias) &&
+           attention_kernel_serves(q.options(), q.size(3), options.dropout, bias.size(1) / 2);
   }
-  return q.is_cuda() && kernels::built_with_cuda() && q.scalar_type() == torch::kBFloat16 &&
-         q.size(3) == kernels::kAttentionChannels && options.dropout == 0 &&
-         (!bias.defined() || (is_by_distance(bias) && bias.size(1) / 2 <= kernels::kAttentionFar));
+  // With nothing to look up and many keys cuDNN is faster (in what order it adds is its own
+  // affair).
+  constexpr int64_t kManyKeys = 512;
+  const bool plain = key_lengths.all_full() && (!options.causal || queries == keys);
+  return !(plain && queries > 1 && keys > kManyKeys) &&
+         attention_kernel_serves(q.options(), q.size(3), options.dropout, 0);
 }
 
 torch::Tensor attention_by_kernel(const torch::Tensor& q, const torch::Tensor& k,
                                   const torch::Tensor& v, const torch::Tensor& bias,
                                   const Lengths& key_lengths, bool causal) {
+  for (const auto* each : {&k, &v}) {
+    require(each->sizes() == at::IntArrayRef({q.size(0), q.size(1), k.size(2), q.size(3)}) &&
+                each->scalar_type() == q.scalar_type() && each->device() == q.device(),
+            "attention: keys or values that do not fit the queries");
+  }
   std::optional<torch::Tensor> by_distance, lengths;
-  if (bias.defined()) by_distance = bias.to(torch::kFloat32).contiguous();
-  if (!key_lengths.all_full()) lengths = key_lengths.values.to(q.device()).contiguous();
+  if (bias.defined()) {
+    require(bias.size(0) == q.size(1) && bias.size(1) % 2 == 1 && bias.device() == q.device(),
+            "attention: a bias that does not fit the queries");
+    by_distance = bias.to(torch::kFloat32).contiguous();
+  }
+  if (!key_lengths.all_full()) {
+    require(key_lengths.values.numel() == q.size(0), "attention: {} lengths of {} rows",
+            key_lengths.values.numel(), q.size(0));
+    lengths = key_lengths.values.to(q.device(), torch::kInt64).contiguous();
+  }
   return Attention::apply(q, k, v, by_distance, lengths, causal);
 }
 

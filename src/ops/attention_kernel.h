@@ -4,8 +4,12 @@
 
 namespace convseq::ops {
 
-// Whether attention_by_kernel() takes these, and no kernel of libtorch's would be faster: bf16 on a
-// GPU, heads of 64, no dropout, no bias or one by distance.
+// Whether attention_by_kernel() serves a model's attention: bf16 on a GPU, heads of 64 channels, no
+// dropout; a bias by distance up to `far`, 0: none.
+bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
+                             int64_t far);
+
+// Whether it serves these, and no kernel of libtorch's would be faster.
 bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,
                             const torch::Tensor& bias, const Lengths& key_lengths,
                             const AttentionOptions& options);

@@ -83,6 +83,7 @@ struct AttentionCase {
   bool causal;
   int64_t far;  // 0: no bias
   std::vector<int64_t> lengths;
+  double sharpness = 0.3;  // of queries; 3: a key has nearly all, and later ones may take it over
 };
 
 class GpuAttention : public ::testing::TestWithParam<AttentionCase> {
@@ -118,7 +119,8 @@ TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   const auto rows = [&](int64_t time, double scale) {  // the heads of a position side by side
     return draw({at.batch, time, at.heads, 64}, scale).transpose(1, 2);
   };
-  std::vector<torch::Tensor> inputs = {rows(at.queries, 0.3), rows(at.keys, 0.5), rows(at.keys, 1)};
+  std::vector<torch::Tensor> inputs = {rows(at.queries, at.sharpness), rows(at.keys, 0.5),
+                                       rows(at.keys, 1)};
   if (at.far > 0) {
     inputs.push_back(random_tensor({at.heads, 2 * at.far + 1}).to(torch::kCUDA));
   }
@@ -172,7 +174,9 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttention,
                                            AttentionCase{3, 2, 300, 300, false, 40, {1, 299, 300}},
                                            AttentionCase{1, 3, 1000, 1000, true, 128, {}},
                                            AttentionCase{1, 3, 1000, 1000, false, 128, {}},
-                                           AttentionCase{1, 1, 65, 65, false, 1000, {}}));
+                                           AttentionCase{1, 1, 65, 65, false, 960, {}},
+                                           AttentionCase{1, 1, 90, 40, true, 8, {}},
+                                           AttentionCase{1, 2, 200, 260, false, 40, {}, 3}));
 
 TEST(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
@@ -185,6 +189,38 @@ TEST(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
   const auto wide = [](const torch::Tensor& x) { return x.cpu().to(torch::kFloat64); };
   expect_close(attention(q, k, v, {}, {}, {}), by_formula(wide(q), wide(k), wide(v), {}, {}, false),
                0.02);
+}
+
+TEST(GpuAttentionKernel, TakesAGradientThatIsOneNumberAndABiasThatIsFixed) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(3);
+  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+  const auto q = (random_tensor({2, 3, 9, 64}).to(bf16) / 8).requires_grad_();
+  const auto k = random_tensor({2, 3, 9, 64}).to(bf16), v = random_tensor({2, 3, 9, 64}).to(bf16);
+  const auto y = attention(q, k, v, random_tensor({3, 17}).to(torch::kCUDA), {}, {});
+  const auto one = torch::autograd::grad({y.sum()}, {q}, {}, /*retain_graph=*/true);
+  const auto ones = torch::autograd::grad({y}, {q}, {torch::ones_like(y)});
+  EXPECT_TRUE(torch::equal(one[0], ones[0]));
+}
+
+TEST(GpuAttentionKernel, OfNothingIsNothing) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+  const auto some = random_tensor({2, 3, 5, 64}).to(bf16), none = some.narrow(2, 0, 0);
+  EXPECT_TRUE(torch::equal(attention(some, none, none, {}, {}, {}), torch::zeros_like(some)));
+  EXPECT_EQ(attention(none, some, some, {}, {}, {}).numel(), 0);
+  EXPECT_EQ(attention(some.narrow(0, 0, 0), some.narrow(0, 0, 0), some.narrow(0, 0, 0), {}, {}, {})
+                .numel(),
+            0);
+}
+
+TEST(GpuAttentionKernel, RefusesWhatDoesNotFit) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+  const auto q = random_tensor({2, 3, 5, 64}).to(bf16);
+  EXPECT_THROW(attention(q, q.narrow(0, 0, 1), q.narrow(0, 0, 1), {}, {}, {}), Error);
+  EXPECT_THROW(attention(q, q, q.narrow(2, 0, 4), {}, {}, {}), Error);
+  EXPECT_THROW(attention(q, q, q, random_tensor({2, 17}).to(torch::kCUDA), {}, {}), Error);
 }
 
 TEST(GpuAttentionKernel, RefusesASecondDerivative) {
