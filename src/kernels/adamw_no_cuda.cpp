@@ -1,15 +1,10 @@
-#include "base/error.h"
 #include "kernels/adamw.h"
+#include "kernels/no_cuda.h"
 
 namespace convseq::kernels {
-namespace {
 
-[[noreturn]] void refuse() { fail("adamw: this build has no CUDA kernels; build where nvcc is"); }
+void adamw_cuda(const AdamWOptions&, const AdamWArrays&, Stream) { refuse("adamw"); }
 
-}  // namespace
-
-void adamw_cuda(const AdamWOptions&, const AdamWArrays&, Stream) { refuse(); }
-
-size_t adamw_workspace_cuda(const AdamWTensor*, int64_t) { refuse(); }
+size_t adamw_workspace_cuda(const AdamWTensor*, int64_t) { refuse("adamw"); }
 
 }  // namespace convseq::kernels

@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < 8; ++i) sum = fmaf(y[i], dy[i], sum);
   }
-#pragma unroll
-  for (int step = 4; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+  sum = warp_sum<8>(sum);
   if (query < queries && threadIdx.x % 8 == 0) {
     arrays.slopes[first_query(shape, place) + query] = sum;
   }

@@ -8,6 +8,7 @@ using namespace attention;
 
 constexpr int kM = 2;  // times 16 queries a warp: keys and values are read half as often
 constexpr int kRows = 16 * kM * kWarps;
+static_assert(kM == 2, "the products waited for by name");
 
 // A share is 2 to the power of its exponent minus a base. The base is the largest exponent a row
 // has met, or within this of it: raising it for less would only cost time.
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     for (int m = 0; m < kM; ++m) {
       multiply_transposed(scores[m], tiles + m * kTileValues, keys);
     }
-    wait_for_products(scores);
+    wait_for_products(scores[0], scores[1]);
     Fragments shares[kM];
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
@@ -66,8 +67,7 @@ __global__ void __launch_bounds__(kThreads, 3)
           most[half] =
               fmaxf(most[half], fmaxf(scores[m][part][2 * half], scores[m][part][2 * half + 1]));
         }
-        most[half] = fmaxf(most[half], __shfl_xor_sync(kAllLanes, most[half], 1));
-        most[half] = fmaxf(most[half], __shfl_xor_sync(kAllLanes, most[half], 2));
+        most[half] = row_max(most[half]);
       }
       if (key == 0 || __any_sync(kAllLanes, fmaxf(most[0], most[1]) > kLeeway)) {
 #pragma unroll
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     }
 #pragma unroll
     for (int m = 0; m < kM; ++m) multiply(y[m], shares[m], keys + kTileValues);
-    wait_for_products(y);
+    wait_for_products(y[0], y[1]);
   }
 
 #pragma unroll
@@ -107,9 +107,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     float scale[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float sum = total[m][half];
-      sum += __shfl_xor_sync(kAllLanes, sum, 1);
-      sum += __shfl_xor_sync(kAllLanes, sum, 2);
+      const float sum = row_sum(total[m][half]);
       scale[half] = sum > 0 ? 1 / sum : 0.f;
       const int query = row + kTile * m + row_in(2 * half);
       if (lane % 4 == 0 && query < positions.queries) {

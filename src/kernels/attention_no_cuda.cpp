@@ -1,17 +1,14 @@
-#include "base/error.h"
 #include "kernels/attention.h"
+#include "kernels/no_cuda.h"
 
 namespace convseq::kernels {
-namespace {
 
-[[noreturn]] void refuse() {
-  fail("attention: this build has no CUDA kernels; build where nvcc is");
+void attention_forward_cuda(const AttentionShape&, const AttentionForward&, Stream) {
+  refuse("attention");
 }
 
-}  // namespace
-
-void attention_forward_cuda(const AttentionShape&, const AttentionForward&, Stream) { refuse(); }
-
-void attention_backward_cuda(const AttentionShape&, const AttentionBackward&, Stream) { refuse(); }
+void attention_backward_cuda(const AttentionShape&, const AttentionBackward&, Stream) {
+  refuse("attention");
+}
 
 }  // namespace convseq::kernels

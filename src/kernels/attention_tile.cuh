@@ -82,14 +82,6 @@ __device__ inline void multiply(Sums& sums, const Fragments& a, const bf16* tile
   }
 }
 
-using kernels::hold;
-
-template <int kM>
-__device__ void hold(Sums (&sums)[kM]) {
-#pragma unroll
-  for (Sums& each : sums) kernels::hold(each);
-}
-
 template <class... Each>
 __device__ void wait_for_products(Each&... sums) {
   end_products();
@@ -136,11 +128,6 @@ template <class... Each>
 __device__ void wait_for_products(Each&...) {}
 
 #endif
-
-__device__ inline unsigned pack_pair(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return reinterpret_cast<const unsigned&>(pair);
-}
 
 // Sums of one product as the left factor of the next.
 __device__ inline void pack_rows(Fragments& to, const Sums& sums) {

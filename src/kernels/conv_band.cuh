@@ -105,15 +105,6 @@ __device__ inline int added_row(const BandShape& shape, int step) {
   return shape.reach() + step * shape.chunk;
 }
 
-__device__ inline unsigned pack_pair(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ inline float2 unpack_pair(unsigned pair) {
-  return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
-}
-
 // The band of taps as operands of kBlocks products, 16 columns each.
 template <int kBlocks>
 struct BandTaps {

@@ -1,10 +1,10 @@
-#include "base/error.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/no_cuda.h"
 
 namespace convseq::kernels {
 
 void cross_entropy_cuda(const CrossEntropyShape&, const CrossEntropyArrays&, Stream) {
-  fail("cross_entropy: this build has no CUDA kernels; build where nvcc is");
+  refuse("cross_entropy");
 }
 
 }  // namespace convseq::kernels

@@ -89,10 +89,10 @@ __device__ inline void copy_16_async(void* to, const void* from, bool real) {
 
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-template <class T>
+template <int kCount = kLanes, class T>  // of so many neighbours
 __device__ T warp_sum(T x) {
 #pragma unroll
-  for (int step = kLanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
+  for (int step = kCount / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
   return x;
 }
 

@@ -83,8 +83,7 @@ struct TapGradients {
     }
 #pragma unroll
     for (float& mean : means) {
-      mean += __shfl_xor_sync(kAllLanes, mean, 1);
-      mean += __shfl_xor_sync(kAllLanes, mean, 2);
+      mean = row_sum(mean);
     }
 #pragma unroll
     for (int i = 0; i < kBlocks * 8; ++i) {

@@ -1,17 +1,12 @@
-#include "base/error.h"
 #include "kernels/embedding.h"
+#include "kernels/no_cuda.h"
 
 namespace convseq::kernels {
-namespace {
 
-[[noreturn]] void refuse() {
-  fail("embedding: this build has no CUDA kernels; build where nvcc is");
+void embedding_backward_cuda(const EmbeddingShape&, const EmbeddingBackward&, Stream) {
+  refuse("embedding");
 }
 
-}  // namespace
-
-void embedding_backward_cuda(const EmbeddingShape&, const EmbeddingBackward&, Stream) { refuse(); }
-
-size_t embedding_backward_workspace_cuda(const EmbeddingShape&) { refuse(); }
+size_t embedding_backward_workspace_cuda(const EmbeddingShape&) { refuse("embedding"); }
 
 }  // namespace convseq::kernels

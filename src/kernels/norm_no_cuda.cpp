@@ -1,17 +1,12 @@
-#include "base/error.h"
+#include "kernels/no_cuda.h"
 #include "kernels/norm.h"
 
 namespace convseq::kernels {
-namespace {
 
-[[noreturn]] void refuse() { fail("norm: this build has no CUDA kernels; build where nvcc is"); }
+void norm_forward_cuda(const NormShape&, const NormForward&, Stream) { refuse("norm"); }
 
-}  // namespace
+void norm_backward_cuda(const NormShape&, const NormBackward&, Stream) { refuse("norm"); }
 
-void norm_forward_cuda(const NormShape&, const NormForward&, Stream) { refuse(); }
-
-void norm_backward_cuda(const NormShape&, const NormBackward&, Stream) { refuse(); }
-
-size_t norm_backward_workspace_cuda(const NormShape&) { refuse(); }
+size_t norm_backward_workspace_cuda(const NormShape&) { refuse("norm"); }
 
 }  // namespace convseq::kernels

@@ -5,6 +5,15 @@
 // Products of 16 × 16 by 16 × 8 bf16 values on the tensor cores of one warp, sums in fp32.
 namespace convseq::kernels {
 
+__device__ inline unsigned pack_pair(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ inline float2 unpack_pair(unsigned pair) {
+  return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
+}
+
 // Four 8 × 8 matrices from shared memory; lane l gives the address of row l mod 8 of matrix l / 8.
 __device__ inline void load_matrices(unsigned (&to)[4], const bf16* row) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
@@ -33,6 +42,17 @@ __device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], un
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// Over the four lanes that have a row of the sums.
+__device__ inline float row_sum(float x) {
+  x += __shfl_xor_sync(kAllLanes, x, 1);
+  return x + __shfl_xor_sync(kAllLanes, x, 2);
+}
+
+__device__ inline float row_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
+  return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
+}
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 // Products of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
@@ -45,43 +65,35 @@ __device__ inline uint64_t turned_tile(const bf16* tile, int from) {
   return (address & 0x3ffff) >> 4 | 1ull << 16 | kEightRows << 32 | kTurned << 62;
 }
 
+// One product into 64 × 64 sums, numbers 0 to 31 of its operands; `factors` and what they are
+// follow.
+#define CONVSEQ_MULTIPLY_ADD_64(factors, ...)                                                      \
+  asm volatile(                                                                                    \
+      "{.reg .pred add; setp.ne.b32 add, 1, 0;"                                                    \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"                                     \
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " factors ";}"                 \
+      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),  \
+        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),  \
+        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),  \
+        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),  \
+        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),  \
+        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),  \
+        "+f"(sums[7][2]), "+f"(sums[7][3])                                                         \
+      : __VA_ARGS__)
+
 // sums += a · b, 16 columns of a and rows of b, at some time before end_products() returns.
 __device__ inline void multiply_add_64(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
-  asm volatile(
-      "{.reg .pred add; setp.ne.b32 add, 1, 0;"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
-      "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
-      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
-        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
-        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
-        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
-        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
-        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
-        "+f"(sums[7][2]), "+f"(sums[7][3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+  CONVSEQ_MULTIPLY_ADD_64("{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
+                          "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 // sums += a · bᵀ, 16 columns of each, which are both in tiles.
 __device__ inline void multiply_add_64(float (&sums)[8][4], uint64_t a, uint64_t b) {
-  asm volatile(
-      "{.reg .pred add; setp.ne.b32 add, 1, 0;"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
-      "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, %32, %33, add, 1, 1, 0, 0;}"
-      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
-        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
-        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
-        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
-        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
-        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
-        "+f"(sums[7][2]), "+f"(sums[7][3])
-      : "l"(a), "l"(b));
+  CONVSEQ_MULTIPLY_ADD_64("%32, %33, add, 1, 1, 0, 0", "l"(a), "l"(b));
 }
+
+#undef CONVSEQ_MULTIPLY_ADD_64
 
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ops/attention_kernel.h"
+
 namespace convseq::nn {
 namespace {
 
@@ -109,7 +111,8 @@ RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOpt
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
   const double dropout = is_training() ? attention_.dropout : 0;
-  if (ops::wants_distances(weight_, buckets_, attention_.head_channels, dropout)) {
+  if (ops::attention_kernel_serves(weight_.options(), attention_.head_channels, dropout,
+                                   buckets_.max_distance)) {
     const auto buckets = ops::distance_buckets(buckets_, weight_.device());
     return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
   }

@@ -96,11 +96,6 @@ torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOption
   return buckets_of(distances(queries, keys, device), options);
 }
 
-bool wants_distances(const torch::Tensor& table, const BucketOptions& options, int64_t channels,
-                     double dropout) {
-  return attention_kernel_serves(table.options(), channels, dropout, options.max_distance);
-}
-
 torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device) {
   const int64_t far = options.max_distance;
   return buckets_of(

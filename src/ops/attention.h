@@ -31,10 +31,6 @@ struct BucketOptions {
 torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOptions& options,
                                torch::Device device);
 
-// Whether a bias should come by distance: where our own kernel serves. All others want it spread.
-bool wants_distances(const torch::Tensor& table, const BucketOptions& options, int64_t channels,
-                     double dropout);
-
 // The buckets of the distances −max_distance … max_distance, from where on they are the same.
 torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device);
 

@@ -80,7 +80,7 @@ class Attention : public torch::autograd::Function<Attention> {
     const auto shape = shape_of(q, k, bias, context->saved_data["causal"].toBool());
     const auto dy = readable(gradients[0]);
     const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), slopes = one_a_query(q);
-    auto dbias = bias.defined() ? torch::zeros_like(bias) : torch::Tensor();
+    torch::Tensor dbias;
     if (shape.far > 0) {
       const int64_t tiles = kernels::attention_bias_parts(shape);
       dbias = torch::empty({shape.batch * tiles, bias.size(0), bias.size(1)}, bias.options());
@@ -100,7 +100,7 @@ class Attention : public torch::autograd::Function<Attention> {
                                       .dbias = output_or_null<float>(dbias),
                                       .slopes = output_or_null<float>(slopes)},
                                      current_cuda_stream());
-    if (shape.far > 0) dbias = dbias.sum(0);
+    if (bias.defined()) dbias = shape.far > 0 ? dbias.sum(0) : torch::zeros_like(bias);
     return {dq, dk, dv, dbias, {}, {}};
   }
 };

@@ -4,7 +4,8 @@
 
 namespace convseq::ops {
 
-// Whether attention_by_kernel() serves a model's attention: bf16 on a GPU, heads of 64 channels, no
+// Whether attention_by_kernel() serves a model's attention, which should then give its bias by
+// distance (all other kernels want it spread): bf16 on a GPU, heads of 64 channels, no
 // dropout; a bias by distance up to `far`, 0: none.
 bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
                              int64_t far);

@@ -5,7 +5,7 @@
 namespace convseq::ops {
 
 void settle_vector_math() {
-  static const bool settled = [] {
+  [[maybe_unused]] static const bool settled = [] {
     const torch::NoGradGuard no_gradient;
     for (const auto type : {torch::kFloat32, torch::kFloat64}) {
       const auto one = torch::ones({1}, type);
@@ -15,7 +15,6 @@ void settle_vector_math() {
     }
     return true;
   }();
-  static_cast<void>(settled);
 }
 
 }  // namespace convseq::ops

@@ -86,13 +86,19 @@ struct AttentionCase {
   double sharpness = 0.3;  // of queries; 3: a key has nearly all, and later ones may take it over
 };
 
-class GpuAttention : public ::testing::TestWithParam<AttentionCase> {
+class GpuAttentionKernel : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
     torch::manual_seed(3);
   }
 
+  const torch::TensorOptions bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+};
+
+class GpuAttention : public GpuAttentionKernel,
+                     public ::testing::WithParamInterface<AttentionCase> {
+ protected:
   struct Found {
     torch::Tensor y, dq, dk, dv, dbias;
   };
@@ -113,11 +119,8 @@ class GpuAttention : public ::testing::TestWithParam<AttentionCase> {
 
 TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   const AttentionCase& at = GetParam();
-  const auto draw = [](at::IntArrayRef shape, double scale) {
-    return (random_tensor(shape) * scale).to(torch::kBFloat16).to(torch::kCUDA);
-  };
   const auto rows = [&](int64_t time, double scale) {  // the heads of a position side by side
-    return draw({at.batch, time, at.heads, 64}, scale).transpose(1, 2);
+    return (random_tensor({at.batch, time, at.heads, 64}) * scale).to(bf16).transpose(1, 2);
   };
   std::vector<torch::Tensor> inputs = {rows(at.queries, at.sharpness), rows(at.keys, 0.5),
                                        rows(at.keys, 1)};
@@ -178,10 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttention,
                                            AttentionCase{1, 1, 90, 40, true, 8, {}},
                                            AttentionCase{1, 2, 200, 260, false, 40, {}, 3}));
 
-TEST(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
-  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-  torch::manual_seed(3);
-  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+TEST_F(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
   const auto k = random_tensor({2, 3, 64, 40}).to(bf16).transpose(2, 3);  // channels apart
   const auto shifted = random_tensor({2 * 3 * 40 * 64 + 1}).to(bf16).narrow(0, 1, 2 * 3 * 40 * 64);
   const auto v = shifted.view({2, 3, 40, 64});  // not at a multiple of 16 bytes
@@ -191,10 +191,7 @@ TEST(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
                0.02);
 }
 
-TEST(GpuAttentionKernel, TakesAGradientThatIsOneNumberAndABiasThatIsFixed) {
-  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-  torch::manual_seed(3);
-  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+TEST_F(GpuAttentionKernel, TakesAGradientThatIsOneNumberAndABiasThatIsFixed) {
   const auto q = (random_tensor({2, 3, 9, 64}).to(bf16) / 8).requires_grad_();
   const auto k = random_tensor({2, 3, 9, 64}).to(bf16), v = random_tensor({2, 3, 9, 64}).to(bf16);
   const auto y = attention(q, k, v, random_tensor({3, 17}).to(torch::kCUDA), {}, {});
@@ -203,9 +200,7 @@ TEST(GpuAttentionKernel, TakesAGradientThatIsOneNumberAndABiasThatIsFixed) {
   EXPECT_TRUE(torch::equal(one[0], ones[0]));
 }
 
-TEST(GpuAttentionKernel, OfNothingIsNothing) {
-  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+TEST_F(GpuAttentionKernel, OfNothingIsNothing) {
   const auto some = random_tensor({2, 3, 5, 64}).to(bf16), none = some.narrow(2, 0, 0);
   EXPECT_TRUE(torch::equal(attention(some, none, none, {}, {}, {}), torch::zeros_like(some)));
   EXPECT_EQ(attention(none, some, some, {}, {}, {}).numel(), 0);
@@ -214,19 +209,15 @@ TEST(GpuAttentionKernel, OfNothingIsNothing) {
             0);
 }
 
-TEST(GpuAttentionKernel, RefusesWhatDoesNotFit) {
-  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-  const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
+TEST_F(GpuAttentionKernel, RefusesWhatDoesNotFit) {
   const auto q = random_tensor({2, 3, 5, 64}).to(bf16);
   EXPECT_THROW(attention(q, q.narrow(0, 0, 1), q.narrow(0, 0, 1), {}, {}, {}), Error);
   EXPECT_THROW(attention(q, q, q.narrow(2, 0, 4), {}, {}, {}), Error);
   EXPECT_THROW(attention(q, q, q, random_tensor({2, 17}).to(torch::kCUDA), {}, {}), Error);
 }
 
-TEST(GpuAttentionKernel, RefusesASecondDerivative) {
-  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-  const auto q =
-      random_tensor({1, 1, 4, 64}).to(torch::kBFloat16).to(torch::kCUDA).requires_grad_();
+TEST_F(GpuAttentionKernel, RefusesASecondDerivative) {
+  const auto q = random_tensor({1, 1, 4, 64}).to(bf16).requires_grad_();
   EXPECT_THROW(torch::autograd::grad({attention(q, q, q, {}, {}, {}).square().sum()}, {q}, {},
                                      /*retain_graph=*/true, /*create_graph=*/true),
                Error);
