@@ -1,4 +1,5 @@
 #include "kernels/attention_checks.h"
+#include "kernels/attention_paths.h"
 #include "kernels/attention_tile.cuh"
 
 namespace convseq::kernels {
@@ -32,10 +33,6 @@ __global__ void __launch_bounds__(kThreads)
     arrays.slopes[first_query(shape, place) + query] = sum;
   }
 }
-
-struct QueryMark {
-  float weight, slope;
-};
 
 // The gradient of the bias, summed over the pairs that a warp meets: a distance belongs to one
 // lane at a time, those at ±far and beyond to registers of all lanes.
@@ -161,20 +158,13 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
     const auto mark_at = [&](int part, int i) {
       return kOfKeys ? marks[stage * kTile + column_in(part, i)] : mark[i / 2];
     };
-    Sums shares = {}, inner = {};
+    Sums shares, inner;
     multiply_transposed(shares, tiles, theirs);
     multiply_transposed(inner, tiles + kTileValues, theirs_too);
     wait_for_products(shares, inner);
     to_exponents<kOfKeys>(shares, positions, row, column,
                           [&](int part, int i) { return mark_at(part, i).weight; });
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        shares[part][i] = exp2_of(shares[part][i]);
-        inner[part][i] = shares[part][i] * (inner[part][i] - mark_at(part, i).slope);
-      }
-    }
+    to_shares(shares, inner, mark_at);
     Fragments left, left_too;
     pack_rows(left, inner);
     if constexpr (kOfKeys) {
@@ -225,6 +215,7 @@ void attention_backward_cuda(const AttentionShape& shape, const AttentionBackwar
                           &arrays.dk, &arrays.dv});
   if (shape.batch * shape.heads == 0) return;
   const auto on = static_cast<cudaStream_t>(stream);
+  if (attention_backward_of_few(shape, arrays, on)) return;
   const size_t bytes = shared_bytes(shape), bytes_of_keys = shared_bytes_of_keys(shape);
   if (shape.queries > 0) {
     launch_early(attention_slope_kernel, blocks_of(shape, shape.queries, kThreads / 8), kThreads, 0,

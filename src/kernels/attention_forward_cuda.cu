@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     if (key > 0) wait_for_tiles();
     if (key + kTile < end) copy_stage(stage ^ 1, key + kTile);
     bf16* keys = stages + 2 * stage * kTileValues;
-    Sums scores[kM] = {};
+    Sums scores[kM];
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
       multiply_transposed(scores[m], tiles + m * kTileValues, keys);
@@ -108,12 +108,12 @@ __global__ void __launch_bounds__(kThreads, 3)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float sum = row_sum(total[m][half]);
-      scale[half] = sum > 0 ? 1 / sum : 0.f;
+      scale[half] = sum == 0 ? 0.f : 1 / sum;
       const int query = row + kTile * m + row_in(2 * half);
       if (lane % 4 == 0 && query < positions.queries) {
         // Without a key: exponents minus this are −infinity in the gradient.
         arrays.weight[first_query(shape, place) + query] =
-            sum > 0 ? base[m][half] + log2f(sum) : INFINITY;
+            sum == 0 ? INFINITY : base[m][half] + log2f(sum);
       }
     }
     store_rows(arrays.y, place, row + kTile * m, positions.queries, y[m], scale);

@@ -28,6 +28,9 @@ __device__ inline const bf16* row_of(const AttentionRows& rows, Place place, int
          row * rows.time;
 }
 
+// Which 16 rows of a tile are the warp's.
+__device__ inline int warp_in_tile() { return threadIdx.x / kLanes % kWarps; }
+
 // Sixteen bytes of a row. They are turned by the row, so that eight rows fall into eight banks.
 // Hopper's products read them so, too.
 template <class T>
@@ -35,12 +38,12 @@ __device__ T* at(T* tile, int row, int eighth) {
   return tile + row * kTile + ((eighth ^ (row % 8)) * 8);
 }
 
-// Rows from `first` on, zeros from `end` on.
+// By four warps: rows from `first` on, zeros from `end` on.
 __device__ inline void copy_tile(bf16* tile, const AttentionRows& rows, Place place, int first,
                                  int end) {
   constexpr int kPieces = kTile / 8, kAtOnce = kThreads / kPieces;
   static_assert(kAtOnce % 8 == 0, "rows copied by one thread are turned alike");
-  const int row = threadIdx.x / kPieces, piece = threadIdx.x % kPieces;
+  const int row = threadIdx.x % kThreads / kPieces, piece = threadIdx.x % kPieces;
   const bf16* from = row_of(rows, place, first + row) + piece * 8;  // not read from `end` on
   bf16* to = at(tile, row, piece);
 #pragma unroll
@@ -49,18 +52,22 @@ __device__ inline void copy_tile(bf16* tile, const AttentionRows& rows, Place pl
   }
 }
 
-// The tiles copied by all threads can be read by all, by their products too.
-__device__ inline void wait_for_tiles() {
-  wait_for_copies();
+// What each thread has written to tiles can be read by all, by their products too.
+__device__ inline void share_tiles() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
   __syncthreads();
 }
 
+__device__ inline void wait_for_tiles() {
+  wait_for_copies();
+  share_tiles();
+}
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // Hopper: the four warps multiply together, straight from a tile
 
-// sums += own · tileᵀ, as soon as wait_for_products() has been called: until then neither sums nor
+// sums = own · tileᵀ, as soon as wait_for_products() has been called: until then neither sums nor
 // factors may be touched. (A left factor held in registers for all of a loop was tried: ptxas 13.0
 // put other values in its place before the next turn.)
 __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf16* tile) {
@@ -68,7 +75,8 @@ __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf
   begin_products();
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-    multiply_add_64(sums, turned_tile(own, k * kStepBytes), turned_tile(tile, k * kStepBytes));
+    multiply_add_64(sums, turned_tile(own, k * kStepBytes), turned_tile(tile, k * kStepBytes),
+                    /*add=*/k > 0);
   }
 }
 
@@ -82,6 +90,18 @@ __device__ inline void multiply(Sums& sums, const Fragments& a, const bf16* tile
   }
 }
 
+// sums = Σ leftᵀ · right over kCount tiles of each.
+template <int kCount>
+__device__ void multiply_columns(Sums& sums, const bf16* left, const bf16* right) {
+  constexpr int kStepBytes = 16 * kTile * sizeof(bf16);
+  begin_products();
+#pragma unroll
+  for (int k = 0; k < kCount * kSteps; ++k) {
+    multiply_add_64_of_rows(sums, turned_tile(left, k * kStepBytes),
+                            turned_tile(right, k * kStepBytes), /*add=*/k > 0);
+  }
+}
+
 template <class... Each>
 __device__ void wait_for_products(Each&... sums) {
   end_products();
@@ -89,6 +109,14 @@ __device__ void wait_for_products(Each&... sums) {
 }
 
 #else
+
+__device__ inline void clear(Sums& sums) {
+#pragma unroll
+  for (auto& part : sums) {
+#pragma unroll
+    for (float& sum : part) sum = 0;
+  }
+}
 
 // sums += a · b, of which load(to, k, n) loads rows 16 k … and columns 16 n ….
 template <class Load>
@@ -106,12 +134,13 @@ __device__ void multiply_by(Sums& sums, const Fragments& a, const Load& load) {
 }
 
 __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf16* tile) {
-  const int lane = threadIdx.x % kLanes, first = threadIdx.x / kLanes * 16;
+  const int lane = threadIdx.x % kLanes, first = warp_in_tile() * 16;
   Fragments rows;
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
     load_matrices(rows[k], at(own, first + lane % 16, 2 * k + lane / 16));
   }
+  clear(sums);
   multiply_by(sums, rows, [&](unsigned(&b)[4], int k, int n) {
     load_matrices(b, at(tile, 16 * n + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
   });
@@ -122,6 +151,23 @@ __device__ inline void multiply(Sums& sums, const Fragments& a, const bf16* tile
   multiply_by(sums, a, [&](unsigned(&b)[4], int k, int n) {
     load_matrices_transposed(b, at(tile, 16 * k + lane % 16, 2 * n + lane / 16));
   });
+}
+
+template <int kCount>
+__device__ void multiply_columns(Sums& sums, const bf16* left, const bf16* right) {
+  const int lane = threadIdx.x % kLanes, eighth = warp_in_tile() * 2;
+  clear(sums);
+#pragma unroll
+  for (int tile = 0; tile < kCount; ++tile) {
+    Fragments rows;
+#pragma unroll
+    for (int k = 0; k < kSteps; ++k) {
+      load_matrices_transposed(
+          rows[k],
+          at(left + tile * kTileValues, 16 * k + lane / 16 * 8 + lane % 8, eighth + lane / 8 % 2));
+    }
+    multiply(sums, rows, right + tile * kTileValues);
+  }
 }
 
 template <class... Each>
@@ -140,22 +186,43 @@ __device__ inline void pack_rows(Fragments& to, const Sums& sums) {
   }
 }
 
+// And into a tile, as rows of it.
+__device__ inline void keep_rows(bf16* tile, const Fragments& rows) {
+  const int lane = threadIdx.x % kLanes, row = warp_in_tile() * 16 + lane / 4;
+#pragma unroll
+  for (int k = 0; k < kSteps; ++k) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      *reinterpret_cast<unsigned*>(at(tile, row + i % 2 * 8, 2 * k + i / 2) + lane % 4 * 2) =
+          rows[k][i];
+    }
+  }
+}
+
 // Row and column, within 16 × 64, of number i of a part of a lane's sums.
 __device__ inline int row_in(int i) { return threadIdx.x % kLanes / 4 + i / 2 * 8; }
 __device__ inline int column_in(int part, int i) { return 8 * part + threadIdx.x % 4 * 2 + i % 2; }
 
-// 16 × 64 sums, scaled, to rows first … of an output; rows from `end` on do not exist.
+// 16 × 64 sums, scaled, to rows first … of an output; rows from `end` on do not exist. Neighbouring
+// lanes exchange what they have of two parts, so that a row gets 32 bytes at a time.
 __device__ inline void store_rows(const AttentionRows& rows, Place place, int first, int end,
                                   const Sums& sums, const float (&scale)[2]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = first + row_in(2 * half);
-    if (row >= end) continue;
     auto* to = const_cast<bf16*>(row_of(rows, place, row));
+    const auto pair = [&](int part) {
+      return pack_pair(sums[part][2 * half] * scale[half], sums[part][2 * half + 1] * scale[half]);
+    };
+    const bool odd = threadIdx.x % 2 == 1;
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      *reinterpret_cast<unsigned*>(to + column_in(part, 0)) =
-          pack_pair(sums[part][2 * half] * scale[half], sums[part][2 * half + 1] * scale[half]);
+    for (int part = 0; part < kParts; part += 2) {
+      const unsigned of_even = pair(part), of_odd = pair(part + 1);
+      const unsigned got = __shfl_xor_sync(kAllLanes, odd ? of_even : of_odd, 1);
+      if (row < end) {
+        *reinterpret_cast<uint2*>(to + (odd ? column_in(part + 1, 0) - 2 : column_in(part, 0))) =
+            odd ? make_uint2(got, of_odd) : make_uint2(of_even, got);
+      }
     }
   }
 }
@@ -250,6 +317,23 @@ __device__ void to_exponents(Sums& sums, const Between& positions, int row, int 
     for (int i = 0; i < 4; ++i) {
       const int r = row + row_in(i), c = column + column_in(part, i);
       if (!positions.sees(kOfKeys ? c : r, kOfKeys ? r : c)) sums[part][i] = -INFINITY;
+    }
+  }
+}
+
+struct QueryMark {
+  float weight, slope;  // slope: Σ y · dy
+};
+
+// Shares of keys from their exponents, and of what the shares' gradients are, that of the scores.
+template <class MarkAt>
+__device__ void to_shares(Sums& exponents, Sums& slopes, const MarkAt& mark_at) {
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      exponents[part][i] = exp2_of(exponents[part][i]);
+      slopes[part][i] = exponents[part][i] * (slopes[part][i] - mark_at(part, i).slope);
     }
   }
 }

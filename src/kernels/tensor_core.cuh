@@ -65,11 +65,12 @@ __device__ inline uint64_t turned_tile(const bf16* tile, int from) {
   return (address & 0x3ffff) >> 4 | 1ull << 16 | kEightRows << 32 | kTurned << 62;
 }
 
-// One product into 64 × 64 sums, numbers 0 to 31 of its operands; `factors` and what they are
-// follow.
-#define CONVSEQ_MULTIPLY_ADD_64(factors, ...)                                                      \
+// One product into 64 × 64 sums, numbers 0 to 31 of its operands: added to them unless `adds` is 0;
+// `factors` and what they are follow.
+#define CONVSEQ_MULTIPLY_ADD_64(adds, factors, ...)                                                \
   asm volatile(                                                                                    \
-      "{.reg .pred add; setp.ne.b32 add, 1, 0;"                                                    \
+      "{.reg .pred add; setp.ne.b32 add, " adds                                                    \
+      ", 0;"                                                                                       \
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"                                     \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
       "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " factors ";}"                 \
@@ -84,13 +85,21 @@ __device__ inline uint64_t turned_tile(const bf16* tile, int from) {
 
 // sums += a · b, 16 columns of a and rows of b, at some time before end_products() returns.
 __device__ inline void multiply_add_64(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
-  CONVSEQ_MULTIPLY_ADD_64("{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
+  CONVSEQ_MULTIPLY_ADD_64("1", "{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
                           "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
-// sums += a · bᵀ, 16 columns of each, which are both in tiles.
-__device__ inline void multiply_add_64(float (&sums)[8][4], uint64_t a, uint64_t b) {
-  CONVSEQ_MULTIPLY_ADD_64("%32, %33, add, 1, 1, 0, 0", "l"(a), "l"(b));
+// sums = a · bᵀ, or sums += it: 16 columns of each, which are both in tiles.
+__device__ inline void multiply_add_64(float (&sums)[8][4], uint64_t a, uint64_t b, bool add) {
+  CONVSEQ_MULTIPLY_ADD_64("%34", "%32, %33, add, 1, 1, 0, 0", "l"(a), "l"(b),
+                          "r"(static_cast<int>(add)));
+}
+
+// sums = aᵀ · b, or sums += it: 16 rows of each, which are both in tiles.
+__device__ inline void multiply_add_64_of_rows(float (&sums)[8][4], uint64_t a, uint64_t b,
+                                               bool add) {
+  CONVSEQ_MULTIPLY_ADD_64("%34", "%32, %33, add, 1, 1, 1, 1", "l"(a), "l"(b),
+                          "r"(static_cast<int>(add)));
 }
 
 #undef CONVSEQ_MULTIPLY_ADD_64
