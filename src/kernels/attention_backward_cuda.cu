@@ -20,15 +20,8 @@ __global__ void __launch_bounds__(kThreads)
   const Place place = place_of_block();
   const int queries = static_cast<int>(shape.queries);
   const int query = static_cast<int>(blockIdx.x) * (kThreads / 8) + threadIdx.x / 8;
-  float sum = 0;
-  if (query < queries) {
-    float y[8], dy[8];
-    load_values(row_of(arrays.y, place, query) + threadIdx.x % 8 * 8, y);
-    load_values(row_of(arrays.dy, place, query) + threadIdx.x % 8 * 8, dy);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sum = fmaf(y[i], dy[i], sum);
-  }
-  sum = warp_sum<8>(sum);
+  const float sum =
+      warp_sum<8>(query < queries ? slope_of_eighth(arrays, place, query, threadIdx.x % 8) : 0.f);
   if (query < queries && threadIdx.x % 8 == 0) {
     arrays.slopes[first_query(shape, place) + query] = sum;
   }

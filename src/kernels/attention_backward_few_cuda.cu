@@ -10,22 +10,6 @@ constexpr int kGroups = 2;  // of four warps, which multiply together
 constexpr int kQueries = kGroups * kTile;
 constexpr size_t kSharedBytes = (4 * kGroups + 2 * 2) * kTileValues * sizeof(bf16);
 
-// Σ y · dy of a query, by the four lanes of its row.
-__device__ float slope_of(const AttentionBackward& arrays, Place place, int query, int queries) {
-  float sum = 0;
-  if (query < queries) {
-#pragma unroll
-    for (int eighth = threadIdx.x % 4; eighth < kTile / 8; eighth += 4) {
-      float y[8], dy[8];
-      load_values(row_of(arrays.y, place, query) + eighth * 8, y);
-      load_values(row_of(arrays.dy, place, query) + eighth * 8, dy);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) sum = fmaf(y[i], dy[i], sum);
-    }
-  }
-  return row_sum(sum);
-}
-
 // A block has all queries of a head, a group 64 of them, and keys and values march by. What a group
 // finds between its queries and 64 keys goes through shared memory to both: one then has the whole
 // gradient of the values, the other that of the keys.
@@ -56,9 +40,14 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int query = row + row_in(2 * half);
-    mark[half].slope = slope_of(arrays, place, query, positions.queries);
-    mark[half].weight =
-        query < positions.queries ? arrays.weight[first_query(shape, place) + query] : INFINITY;
+    mark[half] = {INFINITY, 0};
+    if (query < positions.queries) {
+      const int eighth = threadIdx.x % 4;
+      mark[half] = {arrays.weight[first_query(shape, place) + query],
+                    slope_of_eighth(arrays, place, query, eighth) +
+                        slope_of_eighth(arrays, place, query, eighth + 4)};
+    }
+    mark[half].slope = row_sum(mark[half].slope);
   }
 
   const float whole[2] = {1, 1};

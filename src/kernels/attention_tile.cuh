@@ -325,6 +325,17 @@ struct QueryMark {
   float weight, slope;  // slope: Σ y · dy
 };
 
+// The part of it that an eighth of the channels has.
+__device__ inline float slope_of_eighth(const AttentionBackward& arrays, Place place, int query,
+                                        int eighth) {
+  float y[8], dy[8], sum = 0;
+  load_values(row_of(arrays.y, place, query) + eighth * 8, y);
+  load_values(row_of(arrays.dy, place, query) + eighth * 8, dy);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum = fmaf(y[i], dy[i], sum);
+  return sum;
+}
+
 // Shares of keys from their exponents, and of what the shares' gradients are, that of the scores.
 template <class MarkAt>
 __device__ void to_shares(Sums& exponents, Sums& slopes, const MarkAt& mark_at) {
