@@ -43,7 +43,7 @@ struct AttentionBackward {
   const float* weight = nullptr;
   AttentionRows dq, dk, dv;  // written whole
   float* dbias = nullptr;    // [B, attention_bias_parts(), H, 2 far + 1], to be summed
-  float* slopes = nullptr;   // [B,H,Tq], workspace
+  float* slopes = nullptr;   // [B,H,Tq], workspace, of use where queries are many
 };
 
 bool fits_attention(const AttentionRows& rows);

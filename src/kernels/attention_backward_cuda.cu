@@ -208,7 +208,7 @@ void attention_backward_cuda(const AttentionShape& shape, const AttentionBackwar
                           &arrays.dk, &arrays.dv});
   if (shape.batch * shape.heads == 0) return;
   const auto on = static_cast<cudaStream_t>(stream);
-  if (attention_backward_of_few(shape, arrays, on)) return;
+  if (attention_backward_of_few_queries(shape, arrays, on)) return;
   const size_t bytes = shared_bytes(shape), bytes_of_keys = shared_bytes_of_keys(shape);
   if (shape.queries > 0) {
     launch_early(attention_slope_kernel, blocks_of(shape, shape.queries, kThreads / 8), kThreads, 0,

@@ -67,39 +67,45 @@ __device__ inline void wait_for_tiles() {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // Hopper: the four warps multiply together, straight from a tile
 
+// 16 columns or rows further on in a tile, in units of 16 bytes.
+constexpr int kStepOfColumns = 16 * sizeof(bf16) / 16, kStepOfRows = kStepOfColumns * kTile;
+
 // sums = own · tileᵀ, as soon as wait_for_products() has been called: until then neither sums nor
 // factors may be touched. (A left factor held in registers for all of a loop was tried: ptxas 13.0
 // put other values in its place before the next turn.)
 __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf16* tile) {
-  constexpr int kStepBytes = 16 * sizeof(bf16);
+  const unsigned left = start_of(own), right = start_of(tile);
   begin_products();
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-    multiply_add_64(sums, turned_tile(own, k * kStepBytes), turned_tile(tile, k * kStepBytes),
-                    /*add=*/k > 0);
+    multiply_add_64(sums, turned_tile(left + k * kStepOfColumns),
+                    turned_tile(right + k * kStepOfColumns), /*add=*/k > 0);
   }
+  commit_products();
 }
 
 // sums += a · tile.
 __device__ inline void multiply(Sums& sums, const Fragments& a, const bf16* tile) {
-  constexpr int kStepBytes = 16 * kTile * sizeof(bf16);
+  const unsigned right = start_of(tile);
   begin_products();
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-    multiply_add_64(sums, a[k], turned_tile(tile, k * kStepBytes));
+    multiply_add_64(sums, a[k], turned_tile(right + k * kStepOfRows));
   }
+  commit_products();
 }
 
 // sums = Σ leftᵀ · right over kCount tiles of each.
 template <int kCount>
 __device__ void multiply_columns(Sums& sums, const bf16* left, const bf16* right) {
-  constexpr int kStepBytes = 16 * kTile * sizeof(bf16);
+  const unsigned first = start_of(left), second = start_of(right);
   begin_products();
 #pragma unroll
   for (int k = 0; k < kCount * kSteps; ++k) {
-    multiply_add_64_of_rows(sums, turned_tile(left, k * kStepBytes),
-                            turned_tile(right, k * kStepBytes), /*add=*/k > 0);
+    multiply_add_64_of_rows(sums, turned_tile(first + k * kStepOfRows),
+                            turned_tile(second + k * kStepOfRows), /*add=*/k > 0);
   }
+  commit_products();
 }
 
 template <class... Each>
@@ -188,14 +194,10 @@ __device__ inline void pack_rows(Fragments& to, const Sums& sums) {
 
 // And into a tile, as rows of it.
 __device__ inline void keep_rows(bf16* tile, const Fragments& rows) {
-  const int lane = threadIdx.x % kLanes, row = warp_in_tile() * 16 + lane / 4;
+  const int lane = threadIdx.x % kLanes, first = warp_in_tile() * 16;
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      *reinterpret_cast<unsigned*>(at(tile, row + i % 2 * 8, 2 * k + i / 2) + lane % 4 * 2) =
-          rows[k][i];
-    }
+    store_matrices(at(tile, first + lane % 16, 2 * k + lane / 16), rows[k]);
   }
 }
 
@@ -207,22 +209,26 @@ __device__ inline int column_in(int part, int i) { return 8 * part + threadIdx.x
 // lanes exchange what they have of two parts, so that a row gets 32 bytes at a time.
 __device__ inline void store_rows(const AttentionRows& rows, Place place, int first, int end,
                                   const Sums& sums, const float (&scale)[2]) {
+  const bool odd = threadIdx.x % 2 == 1;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = first + row_in(2 * half);
-    auto* to = const_cast<bf16*>(row_of(rows, place, row));
     const auto pair = [&](int part) {
       return pack_pair(sums[part][2 * half] * scale[half], sums[part][2 * half + 1] * scale[half]);
     };
-    const bool odd = threadIdx.x % 2 == 1;
+    uint2 pairs[kParts / 2];
 #pragma unroll
     for (int part = 0; part < kParts; part += 2) {
       const unsigned of_even = pair(part), of_odd = pair(part + 1);
       const unsigned got = __shfl_xor_sync(kAllLanes, odd ? of_even : of_odd, 1);
-      if (row < end) {
-        *reinterpret_cast<uint2*>(to + (odd ? column_in(part + 1, 0) - 2 : column_in(part, 0))) =
-            odd ? make_uint2(got, of_odd) : make_uint2(of_even, got);
-      }
+      pairs[part / 2] = odd ? make_uint2(got, of_odd) : make_uint2(of_even, got);
+    }
+    const int row = first + row_in(2 * half);
+    if (row >= end) continue;
+    auto* to =
+        const_cast<bf16*>(row_of(rows, place, row)) + (odd ? column_in(1, 0) - 2 : column_in(0, 0));
+#pragma unroll
+    for (int part = 0; part < kParts; part += 2) {
+      *reinterpret_cast<uint2*>(to + 8 * part) = pairs[part / 2];
     }
   }
 }

@@ -2,7 +2,8 @@
 
 #include "kernels/cuda_common.cuh"
 
-// Products of 16 × 16 by 16 × 8 bf16 values on the tensor cores of one warp, sums in fp32.
+// Products of bf16 values on the tensor cores, sums in fp32: 16 × 16 by 16 × 8 by one warp, or on
+// Hopper 64 × 16 by 16 × 64 by four.
 namespace convseq::kernels {
 
 __device__ inline unsigned pack_pair(float low, float high) {
@@ -32,6 +33,24 @@ __device__ inline void load_matrices_transposed(unsigned (&to)[4], const bf16* r
                : "memory");
 }
 
+// The way back: from registers as load_matrices() fills them.
+__device__ inline void store_matrices(bf16* row, const unsigned (&from)[4]) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+#if __CUDA_ARCH__ >= 900
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+               : "memory");
+#else
+  const unsigned lane = threadIdx.x % kLanes;
+#pragma unroll
+  for (int matrix = 0; matrix < 4; ++matrix) {
+    const unsigned of_row = __shfl_sync(kAllLanes, address, matrix * 8 + lane / 4);
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(of_row + lane % 4 * 4), "r"(from[matrix])
+                 : "memory");
+  }
+#endif
+}
+
 // sums += a · b. Lane l holds of the sums rows l/4 and l/4 + 8, columns 2 (l mod 4) and the next.
 __device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                     unsigned b1) {
@@ -58,11 +77,19 @@ __device__ inline float row_max(float x) {
 // Products of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
 // values, which begins at a multiple of 1,024 bytes and whose rows are turned (attention_tile.cuh).
 
-// The tile as an instruction wants it, from a byte on.
-__device__ inline uint64_t turned_tile(const bf16* tile, int from) {
+// Where a tile begins, in units of 16 bytes. The compiler may not compute it and what is some steps
+// further before a loop: it would keep all of them.
+__device__ inline unsigned start_of(const bf16* tile) {
+  unsigned start = static_cast<unsigned>(__cvta_generic_to_shared(tile)) >> 4;
+  asm volatile("" : "+r"(start));
+  return start;
+}
+
+// A tile, or what follows in it, as an instruction wants it: the start, a distance that rows so
+// turned do not need, that of eight rows, and that they are turned.
+__device__ inline uint64_t turned_tile(unsigned start) {
   constexpr uint64_t kEightRows = 1024 >> 4, kTurned = 1;
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(tile)) + from;
-  return (address & 0x3ffff) >> 4 | 1ull << 16 | kEightRows << 32 | kTurned << 62;
+  return (start + (1u << 16)) | kEightRows << 32 | kTurned << 62;
 }
 
 // One product into 64 × 64 sums, numbers 0 to 31 of its operands: added to them unless `adds` is 0;
@@ -106,8 +133,11 @@ __device__ inline void multiply_add_64_of_rows(float (&sums)[8][4], uint64_t a, 
 
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
-__device__ inline void end_products() {
+__device__ inline void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+__device__ inline void end_products() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 

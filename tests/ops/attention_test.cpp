@@ -109,7 +109,10 @@ class GpuAttention : public GpuAttentionKernel,
   static Found run(const Attend& attend, const std::vector<torch::Tensor>& inputs,
                    const torch::Tensor& dy) {
     std::vector<torch::Tensor> leaves;
-    for (const auto& input : inputs) leaves.push_back(input.detach().requires_grad_());
+    for (const auto& input : inputs) {
+      leaves.push_back(input.detach().requires_grad_());
+      torch::full_like(input, NAN);  // what an output of this size may find in its memory
+    }
     const auto bias = leaves.size() > 3 ? leaves[3] : torch::Tensor();
     const auto y = attend(leaves[0], leaves[1], leaves[2], bias);
     const auto slopes = torch::autograd::grad({y}, leaves, {dy});
@@ -174,6 +177,9 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttention,
                                            AttentionCase{2, 1, 70, 100, true, 0, {64, 100}},
                                            AttentionCase{1, 2, 100, 200, false, 0, {}, 3},
                                            AttentionCase{1, 1, 90, 40, true, 0, {}},
+                                           AttentionCase{1, 2, 1, 130, false, 0, {}},
+                                           AttentionCase{2, 2, 128, 300, false, 0, {64, 128}},
+                                           AttentionCase{1, 2, 129, 200, false, 0, {}},
                                            AttentionCase{1, 1, 200, 200, true, 16, {}},
                                            AttentionCase{2, 1, 150, 150, false, 20, {150, 0}},
                                            AttentionCase{2, 1, 100, 190, true, 8, {64, 130}},
@@ -193,6 +199,31 @@ TEST_F(GpuAttentionKernel, TakesInputsThatLieOtherwise) {
   const auto wide = [](const torch::Tensor& x) { return x.cpu().to(torch::kFloat64); };
   expect_close(attention(q, k, v, {}, {}, {}), by_formula(wide(q), wide(k), wide(v), {}, {}, false),
                0.02);
+}
+
+TEST_F(GpuAttentionKernel, WhatStandsBeyondALengthDoesNotMatter) {
+  const int64_t length = 70, keys = 200;
+  const Lengths lengths{torch::tensor({length}).to(torch::kCUDA)};
+  for (int64_t queries : {40, 180}) {
+    const auto q = (random_tensor({1, 2, queries, 64}).to(bf16) / 8).requires_grad_();
+    const auto slopes = [&](double beyond) {
+      torch::manual_seed(4);
+      auto k = random_tensor({1, 2, keys, 64}).to(bf16), v = random_tensor(k.sizes()).to(bf16);
+      for (auto* each : {&k, &v}) {
+        each->narrow(2, length, keys - length).fill_(beyond);
+        each->requires_grad_();
+      }
+      const auto y = attention(q, k, v, {}, lengths, {});
+      auto all = torch::autograd::grad({y}, {q, k, v}, {torch::ones_like(y)});
+      all.push_back(y);
+      return all;
+    };
+    const auto zeros = slopes(0), none = slopes(NAN);
+    for (size_t i = 0; i < zeros.size(); ++i) EXPECT_TRUE(torch::equal(zeros[i], none[i])) << i;
+    for (size_t i : {1, 2}) {  // of keys and values
+      EXPECT_EQ(none[i].narrow(2, length, keys - length).abs().sum().item<double>(), 0) << i;
+    }
+  }
 }
 
 TEST_F(GpuAttentionKernel, TakesAGradientThatIsOneNumberAndABiasThatIsFixed) {
