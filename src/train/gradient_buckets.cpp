@@ -79,7 +79,7 @@ void GradientBuckets::allocate(Bucket& bucket) const {
 }
 
 void GradientBuckets::start() {
-  TORCH_CHECK(!started_, "GradientBuckets: start() twice without finish()");
+  TORCH_CHECK(!started_ || buckets_.empty(), "GradientBuckets: start() twice without finish()");
   started_ = true;
   next_ = 0;
   for (Bucket& bucket : buckets_) {

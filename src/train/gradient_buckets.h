@@ -18,7 +18,7 @@ struct GradientBucketsOptions {
 // The backward pass meets the parameters last registered first; so do the buckets, and they are
 // sent in one fixed order, so that the processes agree and a run repeats bit for bit. A parameter
 // without gradient counts as zero where another process has one, and stays without where none has.
-// With one process only the division is left.
+// With one process only the division is left, and a backward pass that failed may be started anew.
 class GradientBuckets {
  public:
   // Parameters that need no gradient are left alone. The communicator must outlive this.

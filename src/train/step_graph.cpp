@@ -38,8 +38,8 @@ bool StepGraph::record(const std::function<void()>& work) {
   c10::cuda::CUDACachingAllocator::emptyCache();
   const c10::cuda::CUDAStreamGuard guard(impl_->stream);
   auto graph = std::make_unique<at::cuda::CUDAGraph>();
-  graph->capture_begin();
   try {
+    graph->capture_begin();
     work();
     graph->capture_end();
   } catch (const std::exception& error) {

@@ -63,6 +63,22 @@ std::vector<Batch> batches_of_one_shape(int count) {
   return batches;
 }
 
+TEST(TrainStep, GoesOnWhereABackwardPassFailed) {
+  torch::manual_seed(11);
+  const auto batches = batches_of_one_shape(3);
+  Learner learner("paper-light-tiny", torch::kCPU, torch::kFloat32, {}, {});
+  Learner other("paper-light-tiny", torch::kCPU, torch::kFloat32, {}, {});
+  bool fails = true;
+  learner.model.parameters().front().register_hook([&](torch::Tensor slope) {
+    if (std::exchange(fails, false)) throw std::runtime_error("once");
+    return slope;
+  });
+  EXPECT_THROW(learner.learn(batches), std::exception);
+  learner.learn(batches);
+  other.learn(batches);
+  expect_same_weights(learner, other, 0);
+}
+
 class GpuTrainStep : public ::testing::Test {
  protected:
   void SetUp() override {
