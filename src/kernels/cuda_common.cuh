@@ -158,8 +158,9 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, int threads, size_
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &early;
-#ifdef CONVSEQ_LAUNCH_EARLY  // code that waits was compiled
-  config.numAttrs = device_number(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
+#ifdef CONVSEQ_LAUNCH_EARLY  // code that waits was compiled, for GPUs from this one on
+  config.numAttrs =
+      device_number(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_LAUNCH_EARLY ? 1 : 0;
 #endif
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }
