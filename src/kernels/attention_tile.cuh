@@ -342,7 +342,7 @@ __device__ inline float slope_of_eighth(const AttentionBackward& arrays, Place p
   return sum;
 }
 
-// Shares of keys from their exponents, and of what the shares' gradients are, that of the scores.
+// Exponents become shares, and the shares' gradients those of the scores.
 template <class MarkAt>
 __device__ void to_shares(Sums& exponents, Sums& slopes, const MarkAt& mark_at) {
 #pragma unroll

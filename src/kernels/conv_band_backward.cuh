@@ -41,24 +41,6 @@ struct BandBackwardMemory {
   }
 };
 
-// Four 8 × 8 matrices to where load_matrices() with the same `place` would find them.
-template <class Memory>
-__device__ void store_matrices(const unsigned (&from)[4], const Memory& memory, int place) {
-#if __CUDA_ARCH__ >= 900
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(memory.at(place)));
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-               "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
-               : "memory");
-#else
-  const int lane = threadIdx.x % kLanes;
-#pragma unroll
-  for (int m = 0; m < 4; ++m) {
-    const int row = __shfl_sync(kAllLanes, place, m * 8 + lane / 4);
-    reinterpret_cast<unsigned*>(memory.at(row))[lane % 4] = from[m];
-  }
-#endif
-}
-
 // σ(g), and 1 − σ(g) as e^−g · σ(g), which is as exact; e^−g stays finite.
 struct Gate {
   float open;
@@ -155,7 +137,7 @@ struct BandTask {
           values[i] = pack_pair(d.x * gated.open[i].x, d.y * gated.open[i].y);
           gates[i] = pack_pair(d.x * gated.slope[i].x, d.y * gated.slope[i].y);
         }
-        store_matrices(gates, memory, (own ^ turn) + memory.gates);
+        store_matrices(memory.at((own ^ turn) + memory.gates), gates);
       } else {
         add_products(values, turn, products);
         multiply(taps, turn, du);
@@ -164,7 +146,7 @@ struct BandTask {
           values[i] = pack_pair(du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]);
         }
       }
-      store_matrices(values, memory, own ^ turn);
+      store_matrices(memory.at(own ^ turn), values);
     }
   }
 };
