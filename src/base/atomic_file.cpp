@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -15,20 +16,25 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kMark = ".tmp-";
+constexpr std::string_view kNew = ".tmp-";  // before the process's number: not yet whole,
+constexpr std::string_view kOld = ".old-";  // or just replaced
 
-fs::path temporary_beside(const fs::path& path) {
+fs::path beside(const fs::path& path, std::string_view mark) {
   fs::path temporary = path;
-  temporary += fmt::format("{}{}", kMark, ::getpid());
+  temporary += fmt::format("{}{}", mark, ::getpid());
   return temporary;
 }
 
-bool is_temporary(const fs::path& path) {
+// "best.tmp-123" -> "best"; nothing where the name has no such end.
+std::optional<std::string> name_before(const fs::path& path, std::string_view mark) {
   const std::string name = path.filename().string();
-  const size_t mark = name.rfind(kMark);
-  return mark != name.npos && name.size() > mark + kMark.size() &&
-         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(mark + kMark.size()), name.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
+  const size_t found = name.rfind(mark);
+  if (found == name.npos || name.size() == found + mark.size()) return std::nullopt;
+  const auto digits = name.begin() + static_cast<std::ptrdiff_t>(found + mark.size());
+  if (!std::all_of(digits, name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    return std::nullopt;
+  }
+  return name.substr(0, found);
 }
 
 fs::path without_trailing_slash(const fs::path& path) {
@@ -46,8 +52,7 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path)
-    : path_(std::move(path)), temporary_(temporary_beside(path_)) {
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(beside(path_, kNew)) {
   file_ = std::fopen(temporary_.c_str(), "wb");
   if (file_ == nullptr) fail_with_errno("create");
 }
@@ -88,10 +93,32 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   file.commit();
 }
 
+namespace {
+
+// Puts `fresh` in the place of the folder `path`, which is not empty; what stood there is at the
+// returned path. In one step where the filesystem can exchange two names (NFS, Lustre and overlays
+// cannot); else in two, between which remove_unfinished() brings back what stood there.
+fs::path replace_folder(const fs::path& fresh, const fs::path& path) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    return fresh;
+  }
+  const fs::path old = beside(path, kOld);
+  require(::rename(path.c_str(), old.c_str()) == 0, "{}: cannot replace: {}", path.string(),
+          std::strerror(errno));
+  if (::rename(fresh.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    ::rename(old.c_str(), path.c_str());
+    fail("{}: cannot replace: {}", path.string(), std::strerror(why));
+  }
+  return old;
+}
+
+}  // namespace
+
 void write_folder_atomically(const fs::path& given,
                              const std::function<void(const fs::path&)>& fill) {
   const fs::path path = without_trailing_slash(given);
-  const fs::path temporary = temporary_beside(path);
+  const fs::path temporary = beside(path, kNew);
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   fs::remove_all(temporary, error);
@@ -101,13 +128,10 @@ void write_folder_atomically(const fs::path& given,
     fill(temporary);
     sync_folder(temporary);
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      // A folder that is not empty stands there: change places with it, then remove it.
+      // A folder that is not empty stands there.
       require(errno == ENOTEMPTY || errno == EEXIST, "{}: cannot replace: {}", path.string(),
               std::strerror(errno));
-      require(
-          ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0,
-          "{}: cannot replace: {}", path.string(), std::strerror(errno));
-      fs::remove_all(temporary, error);
+      fs::remove_all(replace_folder(temporary, path), error);
     }
   } catch (...) {
     fs::remove_all(temporary, error);
@@ -116,13 +140,24 @@ void write_folder_atomically(const fs::path& given,
   sync_folder(path.parent_path());
 }
 
+bool is_unfinished(const fs::path& path) {
+  return name_before(path, kNew) || name_before(path, kOld);
+}
+
 void remove_unfinished(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_temporary(entry.path())) found.push_back(entry.path());
+    if (is_unfinished(entry.path())) found.push_back(entry.path());
   }
   std::error_code error;
-  for (const fs::path& path : found) fs::remove_all(path, error);
+  for (const fs::path& path : found) {
+    const auto replaced = name_before(path, kOld);
+    if (replaced && !fs::exists(folder / *replaced)) {
+      fs::rename(path, folder / *replaced, error);  // nothing had taken its place yet
+    } else {
+      fs::remove_all(path, error);
+    }
+  }
 }
 
 }  // namespace convseq

@@ -37,8 +37,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 void write_folder_atomically(const std::filesystem::path& path,
                              const std::function<void(const std::filesystem::path&)>& fill);
 
-// Removes what processes that were killed while they wrote left in `folder`. Nobody may be writing
-// there.
+// Whether the name is that of something a process has not finished writing, or replacing.
+bool is_unfinished(const std::filesystem::path& path);
+
+// Removes what processes that were killed while they wrote left in `folder`, and brings back what
+// one was about to replace. Nobody may be writing there.
 void remove_unfinished(const std::filesystem::path& folder);
 
 }  // namespace convseq

@@ -78,6 +78,19 @@ TEST(AtomicFolder, LeavesTheOldOneWhenFillingFails) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
+TEST(Unfinished, IsRemovedAndWhatWasAboutToBeReplacedComesBack) {
+  TempFolder folder;
+  for (const char* name : {"best.old-7", "last", "last.old-7", "last.tmp-7", "mine.tmp-x"}) {
+    fs::create_directory(folder / name);
+    folder.file(std::string(name) + "/name", name);
+  }
+  remove_unfinished(folder.path());
+  EXPECT_EQ(read_text_file(folder / "best" / "name"), "best.old-7");
+  EXPECT_EQ(read_text_file(folder / "last" / "name"), "last");
+  EXPECT_TRUE(fs::exists(folder / "mine.tmp-x"));
+  EXPECT_EQ(entries(folder.path()), 3u);
+}
+
 TEST(MappedFile, ShowsTheBytesAndRefusesFolders) {
   TempFolder folder;
   const MappedFile mapped(folder.file("a", "abc"));
