@@ -44,11 +44,10 @@ struct Report {
 
 Report examine(const InspectOptions& options) {
   const ModelConfig config = find_model_config(options.model, options.overrides);
-  const Seq2Seq model(config);
-  const NamedTensors parameters = model.named_parameters().pairs();
+  const NamedTensors parameters = parameter_shapes(config);
   const fs::path weights = fs::path(options.model) / kWeightsFile;
   if (fs::is_directory(options.model)) {
-    check_parameters(parameters_of(model), load_tensors(weights).tensors, weights.string());
+    check_parameters(parameters_of(config), load_tensors(weights).tensors, weights.string());
   }
   return {.config = config,
           .work = options.work,

@@ -13,6 +13,12 @@ TensorMap parameters_of(const Seq2Seq& model) {
   return parameters;
 }
 
+TensorMap parameters_of(const ModelConfig& config) {
+  TensorMap parameters;
+  for (const auto& [name, shape] : parameter_shapes(config)) parameters[name] = shape;
+  return parameters;
+}
+
 void check_parameters(const TensorMap& expected, const TensorMap& found,
                       const std::string& origin) {
   for (const auto& [name, parameter] : expected) {
@@ -66,14 +72,16 @@ void write_model_files(const fs::path& folder, const ModelFolder& model) {
   write_json_file(folder / kConfigFile, model.config.to_json());
   // "format" is what Hugging Face readers look for.
   save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
-  if (fs::is_regular_file(model.tokenizer_from)) {
-    write_file_atomically(folder / "spiece.model", read_text_file(model.tokenizer_from));
+  const ModelExtras& extras = model.extras;
+  if (!extras.task.is_null()) write_json_file(folder / kTaskFile, extras.task);
+  if (fs::is_regular_file(extras.tokenizer_from)) {
+    write_file_atomically(folder / "spiece.model", read_text_file(extras.tokenizer_from));
     return;
   }
-  if (model.tokenizer_from.empty()) return;
+  if (extras.tokenizer_from.empty()) return;
   for (const char* name : {"spiece.model", "tokenizer_config.json"}) {
-    if (fs::exists(model.tokenizer_from / name)) {
-      write_file_atomically(folder / name, read_text_file(model.tokenizer_from / name));
+    if (fs::exists(extras.tokenizer_from / name)) {
+      write_file_atomically(folder / name, read_text_file(extras.tokenizer_from / name));
     }
   }
 }
@@ -85,7 +93,7 @@ void save_model_folder(const fs::path& folder, const ModelFolder& model) {
 
 void save_model(const fs::path& folder, const Seq2Seq& model) {
   save_model_folder(
-      folder, {.config = model.config(), .weights = parameters_of(model), .tokenizer_from = {}});
+      folder, {.config = model.config(), .weights = parameters_of(model), .extras = {}});
 }
 
 std::shared_ptr<Seq2Seq> load_model(const fs::path& folder, torch::Dtype dtype) {

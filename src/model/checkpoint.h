@@ -8,15 +8,22 @@
 
 namespace convseq {
 
-// A model folder as the Hugging Face world lays it out: config.json, model.safetensors, and where
-// there is a tokenizer spiece.model and tokenizer_config.json.
+// A model folder as the Hugging Face world lays it out: config.json, model.safetensors, where
+// there is a tokenizer spiece.model and tokenizer_config.json, and of a fine-tuned model task.json.
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kWeightsFile = "model.safetensors";
+inline constexpr const char* kTaskFile = "task.json";
+
+// What a model folder holds beside the model itself.
+struct ModelExtras {
+  std::filesystem::path tokenizer_from;  // its tokenizer files are copied along; or a spiece.model
+  Json task = nullptr;                   // task.json: what the model was taught, null where nothing
+};
 
 struct ModelFolder {
   ModelConfig config;
-  TensorMap weights;                     // by parameter name
-  std::filesystem::path tokenizer_from;  // its tokenizer files are copied along; or a spiece.model
+  TensorMap weights;  // by parameter name
+  ModelExtras extras;
 };
 
 // The folder appears whole or not at all; one that stood there before is replaced in one step.
@@ -31,6 +38,7 @@ std::shared_ptr<Seq2Seq> load_model(const std::filesystem::path& folder,
                                     torch::Dtype dtype = torch::kFloat32);
 
 TensorMap parameters_of(const Seq2Seq& model);
+TensorMap parameters_of(const ModelConfig& config);  // shapes without memory
 void check_parameters(const TensorMap& expected, const TensorMap& found, const std::string& origin);
 // For a model with a head of its own: takes all that both have. Its classifier may be new, the
 // other's decoder unused; any other difference is refused.

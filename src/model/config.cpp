@@ -107,6 +107,14 @@ class Checker {
     json_.refuse(key, "is {}; allowed: {} to {}", value, range.least, range.most);
   }
 
+  // The width of a matrix that is the product of two sizes.
+  void no_larger_than_largest(const char* key, int64_t value, const char* other_key,
+                              int64_t other) const {
+    if (value * other <= kLargest) return;  // both were checked: no overflow
+    json_.refuse(key, "{} times {} {} is {}; allowed: up to {}", value, other_key, other,
+                 value * other, kLargest);
+  }
+
   void check_sizes() const {
     for (const auto& [key, value] :
          std::initializer_list<std::pair<const char*, int64_t>>{{"vocab_size", config_.vocab_size},
@@ -116,6 +124,7 @@ class Checker {
                                                                 {"d_kv", config_.d_kv}}) {
       within(key, value, {1, kLargest});
     }
+    no_larger_than_largest("heads", config_.heads, "d_kv", config_.d_kv);
     within("encoder_layers", config_.encoder_layers, {1, kMostLayers});
     // With a head of its own the encoder needs no decoder.
     within("decoder_layers", config_.decoder_layers,
@@ -148,6 +157,12 @@ class Checker {
               Side::Decoder);
     per_layer(own_dilations ? "decoder_dilations" : "dilations", config_.spacing(Side::Decoder),
               Side::Decoder);
+    if (config_.mixer != MixerKind::Dynamic) return;
+    for (const Side side : {Side::Encoder, Side::Decoder}) {
+      for (int64_t kernel : config_.kernels(side).values) {
+        no_larger_than_largest("conv_heads", config_.conv_heads, "kernel size", kernel);
+      }
+    }
   }
 
   void per_layer(const char* key, const PerLayer& value, Side side) const {

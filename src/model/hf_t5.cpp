@@ -165,7 +165,7 @@ ModelFolder read_hf_t5(const fs::path& folder) {
   take_stack(names, config, Side::Encoder);
   take_stack(names, config, Side::Decoder);
   ModelFolder model{.config = config, .weights = names.finish(), .tokenizer_from = folder};
-  check_parameters(parameters_of(Seq2Seq(config)), model.weights, folder.string());
+  check_parameters(parameters_of(config), model.weights, folder.string());
   return model;
 }
 

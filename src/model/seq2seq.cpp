@@ -20,8 +20,8 @@ Seq2Seq::Seq2Seq(const ModelConfig& config) : config_(config) {
         register_module("output", std::make_shared<nn::Linear>(config.d_model, config.vocab_size));
   }
   if (config.classes > 0) {
-    classifier_ = register_module(
-        "classifier", std::make_shared<torch::nn::LinearImpl>(config.d_model, config.classes));
+    classifier_ = register_module("classifier",
+                                  std::make_shared<nn::Classifier>(config.d_model, config.classes));
   }
 }
 
@@ -33,11 +33,7 @@ void Seq2Seq::initialise(torch::Generator& random) {
   encoder_->initialise(random);
   decoder_->initialise(random);
   if (output_) nn::draw_normal(output_->weight, unit, random);
-  if (classifier_) {
-    nn::draw_normal(classifier_->weight, unit, random);
-    const torch::NoGradGuard no_grad;
-    classifier_->bias.zero_();
-  }
+  if (classifier_) classifier_->initialise(unit, random);
 }
 
 void Seq2Seq::initialise(uint64_t seed) {
@@ -115,6 +111,16 @@ int64_t Seq2Seq::parameter_count() const {
   int64_t count = 0;
   for (const auto& parameter : parameters()) count += parameter.numel();
   return count;
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> parameter_shapes(const ModelConfig& config) {
+  const nn::ShapesOnly no_memory;
+  return Seq2Seq(config).named_parameters().pairs();
+}
+
+int64_t parameter_count(const ModelConfig& config) {
+  const nn::ShapesOnly no_memory;
+  return Seq2Seq(config).parameter_count();
 }
 
 torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets) {

@@ -2,6 +2,7 @@
 
 #include "model/decoder.h"
 #include "model/encoder.h"
+#include "nn/classifier.h"
 
 namespace convseq {
 
@@ -50,10 +51,14 @@ class Seq2Seq : public torch::nn::Module {
   std::shared_ptr<nn::Embedding> embedding_;
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<Decoder> decoder_;
-  std::shared_ptr<nn::Linear> output_;                 // only when not tied
-  std::shared_ptr<torch::nn::LinearImpl> classifier_;  // only with classes
+  std::shared_ptr<nn::Linear> output_;          // only when not tied
+  std::shared_ptr<nn::Classifier> classifier_;  // only with classes
   bool encoder_is_frozen_ = false;
 };
+
+// The parameters of such a model, on the meta device: their names and shapes, without memory.
+std::vector<std::pair<std::string, torch::Tensor>> parameter_shapes(const ModelConfig& config);
+int64_t parameter_count(const ModelConfig& config);
 
 // What the decoder is given where `targets` are wanted: the start token, then all but the last.
 torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets);  // [B,T]

@@ -106,7 +106,7 @@ int64_t CrossAttention::Memory::bytes() const {
 
 RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention)
     : buckets_(buckets), attention_(attention) {
-  weight_ = register_parameter("weight", torch::empty({buckets.buckets, attention.heads}));
+  weight_ = register_parameter("weight", empty_parameter({buckets.buckets, attention.heads}));
 }
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {

@@ -9,7 +9,7 @@ namespace convseq::nn {
 class Embedding : public torch::nn::Module {
  public:
   Embedding(int64_t rows, int64_t channels) {
-    weight = register_parameter("weight", torch::empty({rows, channels}));
+    weight = register_parameter("weight", empty_parameter({rows, channels}));
   }
 
   torch::Tensor forward(const torch::Tensor& ids) const { return ops::embedding(weight, ids); }

@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include "nn/parameter.h"
 #include "nn/stream.h"
 #include "ops/linear.h"
 
@@ -13,7 +14,7 @@ namespace convseq::nn {
 class Linear : public torch::nn::Module {
  public:
   Linear(int64_t in, int64_t out) {
-    weight = register_parameter("weight", torch::empty({out, in}));
+    weight = register_parameter("weight", empty_parameter({out, in}));
   }
 
   torch::Tensor forward(const Stream& x) const {

@@ -1,11 +1,13 @@
 #include "nn/norm.h"
 
+#include "nn/parameter.h"
+
 namespace convseq::nn {
 
 Norm::Norm(const NormOptions& options) : options_(options) {
-  weight_ = register_parameter("weight", torch::empty({options.channels}));
+  weight_ = register_parameter("weight", empty_parameter({options.channels}));
   if (options.style == NormStyle::BranchLayerNorm) {
-    bias_ = register_parameter("bias", torch::empty({options.channels}));
+    bias_ = register_parameter("bias", empty_parameter({options.channels}));
   }
 }
 

@@ -5,7 +5,7 @@
 namespace convseq::nn {
 
 StaticConv::StaticConv(const MixerOptions& options, int64_t tap_heads) : ConvMixer(options) {
-  taps_ = register_parameter("taps", torch::empty({tap_heads, options.kernel}));
+  taps_ = register_parameter("taps", empty_parameter({tap_heads, options.kernel}));
 }
 
 torch::Tensor StaticConv::taps() const {

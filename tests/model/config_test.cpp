@@ -38,6 +38,7 @@ TEST(ModelConfig, RefusesByKeyValueAndWhatIsAllowed) {
       {"d_model", "12", "d_model is \"12\"; allowed: a whole number"},
       {"d_model", 13, "d_model 13 does not divide into conv_heads 4"},
       {"heads", 0, "heads is 0; allowed: 1 to 16777216"},
+      {"heads", 1 << 20, "heads 1048576 times d_kv 64 is 67108864; allowed: up to 16777216"},
       {"conv_heads", 0, "conv_heads is 0; allowed: 1 to 16777216"},
       {"kernel_sizes", {3, 3, 3}, "kernel_sizes has 3 entries for 2 layers"},
       {"kernel_sizes", Json::array(), "kernel_sizes has 0 entries for 2 layers"},

@@ -4,8 +4,10 @@
 
 #include "model/presets.h"
 #include "model/seq2seq.h"
+#include "temp_folder.h"
 
 namespace convseq {
+using testing::message_of;
 
 // Written out by hand for d = 8, d_ff = 32, one layer each, source 10, target 4, vocabulary 100.
 TEST(Flops, OfALightModelEqualTheHandCount) {
@@ -56,6 +58,15 @@ TEST(Flops, OfAttentionDynamicTapsAndGatesEqualTheHandCount) {
   const auto dynamic = forward_flops(config, {.source = 10, .target = 4});
   EXPECT_EQ(dynamic[0].second, 10 * (2 * 8 * 8 + 2 * 8 * (2 * 3) + 2 * 3 * 8 + 2 * 8 * 8));
   EXPECT_EQ(dynamic[1].second, attention[0].second);  // the added layer is the same attention
+}
+
+TEST(Flops, BeyondSixtyFourBitsAreRefused) {
+  const auto config = find_model_config("paper-light-base", {"d_ff=16000000", "d_model=160000"});
+  EXPECT_GT(total_flops(forward_flops(config, {})), 0);
+  EXPECT_EQ(
+      message_of<Error>([&] { forward_flops(config, {.source = 1 << 20, .target = 1 << 20}); }),
+      "the FLOPs of this model at these lengths are more than 64 bits hold; use shorter "
+      "lengths or a smaller model");
 }
 
 TEST(ReceptiveField, AddsUpOverLayersAndIsUnlimitedWithAttention) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "nn/linear.h"
+
+namespace convseq::nn {
+
+// y = x Wᵀ + b, W [classes,channels]: the head on the mean of the encoder's output.
+class Classifier : public torch::nn::Module {
+ public:
+  Classifier(int64_t channels, int64_t classes) {
+    weight = register_parameter("weight", empty_parameter({classes, channels}));
+    bias = register_parameter("bias", empty_parameter({classes}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) const { return at::linear(x, weight, bias); }
+
+  void initialise(double deviation, torch::Generator& random) {
+    draw_normal(weight, deviation, random);
+    const torch::NoGradGuard no_grad;
+    bias.zero_();
+  }
+
+  torch::Tensor weight, bias;
+};
+
+}  // namespace convseq::nn

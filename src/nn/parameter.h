@@ -1,0 +1,24 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace convseq::nn {
+
+// A parameter without values: they are drawn or loaded later. fp32 on the CPU; within a ShapesOnly
+// scope on the meta device, where a tensor has a shape and no memory.
+torch::Tensor empty_parameter(torch::IntArrayRef shape);
+
+// While it lives, the layers that this thread makes have shapes and no memory: for counting the
+// parameters of models of any size. They can neither be drawn nor loaded.
+class ShapesOnly {
+ public:
+  ShapesOnly();
+  ~ShapesOnly();
+  ShapesOnly(const ShapesOnly&) = delete;
+  ShapesOnly& operator=(const ShapesOnly&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace convseq::nn
