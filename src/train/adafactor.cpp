@@ -50,6 +50,15 @@ Adafactor::Adafactor(const OptimizerOptions& options, const TensorMap& parameter
   }
 }
 
+double Adafactor::averages_of(torch::IntArrayRef shape) {
+  double all = 1;
+  for (const int64_t size : shape) all *= static_cast<double>(size);
+  const auto factored = factored_dimensions(shape);
+  if (!factored) return all;
+  return all / static_cast<double>(shape[factored->first]) +
+         all / static_cast<double>(shape[factored->second]);
+}
+
 // Means along a dimension and a clip by the update's own RMS are no _foreach ops, so parameters of
 // one shape, which a model has many of, are stacked: a step is some launches a shape, and no number
 // comes to the host.

@@ -15,6 +15,9 @@ class Adafactor : public Optimizer {
  public:
   Adafactor(const OptimizerOptions& options, const TensorMap& parameters);
 
+  // How many numbers it remembers for a parameter of this shape.
+  static double averages_of(torch::IntArrayRef shape);
+
  protected:
   void update(const Parameters& moving, double learning_rate) override;
 
