@@ -101,8 +101,8 @@ double available_memory_bytes(const fs::path& root) {
 void require_memory(double needed, const std::string& what, double limit_bytes) {
   const double limit = limit_bytes > 0 ? limit_bytes : available_memory_bytes();
   if (needed <= limit) return;
-  const std::string there = limit_bytes > 0 ? "the limit is " + short_bytes(limit)
-                                            : short_bytes(limit) + " are free";
+  const std::string there =
+      limit_bytes > 0 ? "the limit is " + short_bytes(limit) : short_bytes(limit) + " are free";
   throw NotEnoughMemory(
       fmt::format("{}: needs about {} of memory, and {}", what, short_bytes(needed), there),
       needed);

@@ -37,9 +37,8 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
     }
   }
   if (!nearest.empty() || given.size() < 3) return nearest;
-  const auto longer = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-    return name.starts_with(given);
-  });
+  const auto longer = std::find_if(
+      names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(given); });
   return longer == names.end() ? "" : *longer;
 }
 
