@@ -143,11 +143,4 @@ void BenchRun::draw(const std::string& suffix, const bench::Plot& plot) const {
   bench::write_svg(path, plot);
 }
 
-std::string short_bytes(double bytes) {
-  for (const auto& [scale, unit] : {std::pair{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}}) {
-    if (bytes >= scale) return fmt::format("{:.4g} {}", bytes / scale, unit);
-  }
-  return fmt::format("{:.0f} B", bytes);
-}
-
 }  // namespace convseq::cli

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/benchmark_report.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "bench/plot.h"
 #include "bench/watch.h"
@@ -65,7 +66,5 @@ class BenchRun {
   std::string label_;
   std::unique_ptr<Progress> progress_;
 };
-
-std::string short_bytes(double bytes);  // "1.5 GiB"
 
 }  // namespace convseq::cli

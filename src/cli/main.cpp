@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/signals.h"
 
 namespace {
 
@@ -44,8 +45,11 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  convseq::cli::stop_at_once_on_signals();
   try {
     return run(argc, argv);
+  } catch (const convseq::Stopped& stopped) {
+    return report(convseq::cli::kStoppedExitCode, stopped.what());
   } catch (const convseq::Error& error) {
     return report(kBadInput, error.what());
   } catch (const std::exception& error) {

@@ -1,10 +1,26 @@
 #pragma once
 
+#include "base/error.h"
+
+// SIGINT and SIGTERM, one rule for all commands. The program ends with exit code 130 and one line
+// on standard error; a second signal ends it at once.
 namespace convseq::cli {
 
-// From here on the first SIGINT or SIGTERM only makes interrupted() true, for the command to end
-// cleanly; the second ends the program at once.
+constexpr int kStoppedExitCode = 130;
+
+// main() calls it: until a command says that it polls, a signal ends the program at once. Phases
+// that may do so have no temporary files.
+void stop_at_once_on_signals();
+
+// From here on the first signal only makes interrupted() true, for the command to end cleanly and
+// throw Stopped.
 void end_on_signals();
 bool interrupted();
+
+// Throws Stopped with this message where a signal came.
+template <class... Args>
+void throw_if_interrupted(fmt::format_string<Args...> format, Args&&... args) {
+  if (interrupted()) throw Stopped(fmt::format(format, std::forward<Args>(args)...));
+}
 
 }  // namespace convseq::cli
