@@ -44,16 +44,14 @@ void print_example(const TaskExample& example) {
 }
 
 void print(const SplitSummary& split) {
-  fmt::print("\n{}: {} rows", split.split, split.rows);
-  if (split.dropped > 0) fmt::print(", {} left out", split.dropped);
-  fmt::print("\n");
+  fmt::print("\n{}: {} row{}\n", split.split, split.totals.rows, split.totals.rows == 1 ? "" : "s");
+  if (const std::string totals = split.totals.describe(); !totals.empty()) {
+    fmt::print("  not whole   {}\n", totals);
+  }
   if (!split.targets.empty()) fmt::print("  targets     {}\n", describe(split.targets));
   if (!split.categories.empty()) fmt::print("  categories  {}\n", describe(split.categories));
   fmt::print("  source      {} ({})\n", describe(split.source), split.unit);
   fmt::print("  target      {} ({})\n", describe(split.target), split.unit);
-  if (split.unit == "tokens") {
-    fmt::print("  cut         {} sources, {} targets\n", split.sources_cut, split.targets_cut);
-  }
   for (const TaskExample& example : split.examples) print_example(example);
 }
 
@@ -99,14 +97,17 @@ void add_task(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "task", "What a labelled data set holds: rows, labels, lengths, examples");
   add_task_flags(*command, flags->task);
-  command->add_option("--split", flags->split, "Only this one");
+  command->add_option("--split", flags->split, "Name of the split to show; all by default");
   command->add_option("--tokenizer", flags->tokenizer,
-                      "spiece.model or a folder that holds it: lengths in tokens, and what is cut");
-  command->add_option("--examples", flags->examples, "How many to show")->capture_default_str();
+                      "Tokenizer (spiece.model, or a folder that holds it): lengths in tokens, and "
+                      "what is cut");
+  command->add_option("--examples", flags->examples, "Number of examples to show")
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer(
       "Examples:\n  convseq task sst2 --split validation\n"
-      "  convseq task reviews.csv --source 'review: {text}' --target '{stars}'");
+      "  convseq task reviews.csv --source 'review: {text}' --target '{stars}'\n"
+      "  convseq task --train a.csv --test b.csv --source 'review: {text}' --target '{stars}'");
   command->callback([flags] { show_task(*flags); });
 }
 

@@ -23,7 +23,8 @@ constexpr std::string_view kZstdMagic("\x28\xB5\x2F\xFD", 4);
 class RawFile {
  public:
   explicit RawFile(const fs::path& path) : buffer_(kBufferBytes) {
-    require(!fs::is_directory(path), "{}: is a folder, not a file", path.string());
+    std::error_code no_file;  // told by open()
+    require(!fs::is_directory(path, no_file), "{}: is a folder, not a file", path.string());
     file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     require(file_ >= 0, "{}: cannot open: {}", path.string(), std::strerror(errno));
   }
@@ -96,12 +97,12 @@ class GzipSource : public ByteSource {
   size_t read(std::span<char> out) override {
     while (true) {
       file_->look_ahead(1);
-      const std::string_view ahead = file_->ahead();
-      if (ahead.empty()) {
+      if (file_->ahead().empty()) {
         require(between_members_, "the gzip stream ends too early");
         return 0;
       }
       if (between_members_) start_member();
+      const std::string_view ahead = file_->ahead();  // only now: start_member() may move the bytes
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(ahead.data()));
       stream_.avail_in = static_cast<uInt>(ahead.size());
       stream_.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -167,16 +168,23 @@ class ZstdSource : public ByteSource {
 
 }  // namespace
 
-fs::path uncompressed_name(const fs::path& file) {
-  return file.extension() == ".gz" || file.extension() == ".zst" ? file.stem() : file.filename();
+std::string lower_extension(const fs::path& file) {
+  std::string extension = file.extension();
+  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return extension;
+}
+
+std::string uncompressed_extension(const fs::path& file) {
+  const std::string extension = lower_extension(file);
+  return extension == ".gz" || extension == ".zst" ? lower_extension(file.stem()) : extension;
 }
 
 std::unique_ptr<ByteSource> ByteSource::open(const fs::path& path) {
   auto file = std::make_unique<RawFile>(path);
   const bool gzip = file->begins_with(kGzipMagic);
   const bool zstd = file->begins_with(kZstdMagic);
-  require(gzip || path.extension() != ".gz", "{}: is not gzip", path.string());
-  require(zstd || path.extension() != ".zst", "{}: is not zstd", path.string());
+  require(gzip || lower_extension(path) != ".gz", "{}: is not gzip", path.string());
+  require(zstd || lower_extension(path) != ".zst", "{}: is not zstd", path.string());
   if (gzip) return std::make_unique<GzipSource>(std::move(file));
   if (zstd) return std::make_unique<ZstdSource>(std::move(file));
   return std::make_unique<PlainSource>(std::move(file));

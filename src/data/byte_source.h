@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace convseq {
 
-// The name without .gz or .zst: its extension tells the form of what is packed.
-std::filesystem::path uncompressed_name(const std::filesystem::path& file);
+// The extension of a file's name in lower case, ".csv" of "A.CSV"; of the second without .gz or
+// .zst:
+// ".csv" of "A.csv.gz", the form of what is compressed.
+std::string lower_extension(const std::filesystem::path& file);
+std::string uncompressed_extension(const std::filesystem::path& file);
 
 // The bytes of a file, or of standard input for "-", unpacked where they are gzip or zstd (told by
 // their first bytes, several members or frames in a row included).

@@ -30,17 +30,17 @@ bool CsvRecord::add_line(std::string_view line) {
         ++at;
       } else {
         quoted_ = false;
-        require(at == line.size() || line[at] == ',', "text follows the closing quote of field {}",
-                fields_.size());
+        require(at == line.size() || line[at] == delimiter_,
+                "text follows the closing quote of field {}", fields_.size());
       }
     }
-    const size_t comma = line.find(',', at);
-    if (comma == line.npos) {
+    const size_t delimiter = line.find(delimiter_, at);
+    if (delimiter == line.npos) {
       field += line.substr(at);
       return true;
     }
-    field += line.substr(at, comma - at);
-    at = comma + 1;
+    field += line.substr(at, delimiter - at);
+    at = delimiter + 1;
   }
 }
 

@@ -1,45 +1,10 @@
 #include "data/document_reader.h"
 
-#include <glob.h>
-
 #include "base/json_file.h"
 #include "data/json_line.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
-namespace {
-
-std::vector<fs::path> files_in_folder(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string form = uncompressed_name(entry.path()).extension();
-    if (entry.is_regular_file() && (form == ".json" || form == ".jsonl" || form == ".txt")) {
-      files.push_back(entry.path());
-    }
-  }
-  return files;
-}
-
-std::vector<fs::path> files_that_match(const std::string& pattern) {
-  ::glob_t found{};
-  ::glob(pattern.c_str(), 0, nullptr, &found);
-  std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  return files;
-}
-
-}  // namespace
-
-std::vector<fs::path> expand_corpus(const std::string& corpus) {
-  if (corpus == "-" || fs::is_regular_file(corpus)) return {corpus};
-  const bool folder = fs::is_directory(corpus);
-  std::vector<fs::path> files = folder ? files_in_folder(corpus) : files_that_match(corpus);
-  require(!files.empty(), "{}: {}", corpus,
-          folder ? "the folder holds no .json, .jsonl or .txt file, plain or with .gz or .zst"
-                 : "no such file");
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 DocumentReader::DocumentReader(std::vector<fs::path> files, DocumentReaderOptions options,
                                DocumentPlace start)
@@ -56,7 +21,7 @@ DocumentPlace DocumentReader::place_after() const {
 
 DocumentReader::Form DocumentReader::form_of(const fs::path& file) {
   if (file == "-") return Form::AsItBegins;
-  const std::string form = uncompressed_name(file).extension();
+  const std::string form = uncompressed_extension(file);
   if (form == ".json" || form == ".jsonl") return Form::JsonLines;
   if (form == ".txt") return Form::Text;
   fail("{}: not a form of corpus; allowed: .json, .jsonl, .txt, each also with .gz or .zst",

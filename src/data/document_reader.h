@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "data/corpus_files.h"
 #include "data/line_reader.h"
 
 namespace convseq {
-
-// The files of a corpus, in order of name: one file, "-" for standard input, a folder (with the
-// folders in it) or a pattern such as "c4/en/*.json.gz". At least one; an Error otherwise.
-std::vector<std::filesystem::path> expand_corpus(const std::string& corpus);
 
 struct DocumentReaderOptions {
   std::string field = "text";  // of a JSON line

@@ -26,8 +26,9 @@ ShardManifest ShardManifest::load(const fs::path& folder) {
   manifest.tokenizer = json.get<uint32_t>("tokenizer");
   manifest.pieces = json.get<int32_t>("pieces");
   manifest.shard_tokens = json.get<int64_t>("shard_tokens");
+  manifest.field = json.get_or("field", manifest.field);
   for (const JsonObject& input : items("corpus")) {
-    manifest.corpus.push_back({input.get<std::string>("file"), input.get<int64_t>("bytes")});
+    manifest.corpus.push_back(CorpusInput::from_json(input));
   }
   for (const JsonObject& shard : items("shards")) {
     manifest.shards.push_back({shard.get<std::string>("file"), shard.get<int64_t>("documents"),
@@ -42,12 +43,11 @@ ShardManifest ShardManifest::load(const fs::path& folder) {
 }
 
 void ShardManifest::save(const fs::path& folder) const {
-  Json json = {{"tokenizer", tokenizer},  {"pieces", pieces},        {"shard_tokens", shard_tokens},
-               {"corpus", Json::array()}, {"shards", Json::array()}, {"next_file", next.file},
-               {"next_line", next.line},  {"bad_lines", bad_lines},  {"complete", complete}};
-  for (const Input& input : corpus) {
-    json["corpus"].push_back({{"file", input.file}, {"bytes", input.bytes}});
-  }
+  Json json = {{"tokenizer", tokenizer}, {"pieces", pieces},        {"shard_tokens", shard_tokens},
+               {"field", field},         {"corpus", Json::array()}, {"shards", Json::array()},
+               {"next_file", next.file}, {"next_line", next.line},  {"bad_lines", bad_lines},
+               {"complete", complete}};
+  for (const CorpusInput& input : corpus) json["corpus"].push_back(input.to_json());
   for (const Shard& shard : shards) {
     json["shards"].push_back(
         {{"file", shard.file}, {"documents", shard.documents}, {"tokens", shard.tokens}});

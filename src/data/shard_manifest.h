@@ -5,18 +5,15 @@
 #include <vector>
 
 #include "base/json_file.h"
+#include "data/corpus_input.h"
 #include "data/document_reader.h"
 
 namespace convseq {
 
 // What a folder of token shards holds, and how far the job that fills it has come: manifest.json in
-// it, replaced after each shard.
+// it, replaced after each shard. One written before it named the field and what tells files of one
+// size apart is still read.
 struct ShardManifest {
-  struct Input {
-    std::string file;
-    int64_t bytes = 0;
-    bool operator==(const Input&) const = default;
-  };
   struct Shard {
     std::string file;  // in the folder
     int64_t documents = 0;
@@ -26,7 +23,8 @@ struct ShardManifest {
   uint32_t tokenizer = 0;  // Tokenizer::fingerprint()
   int32_t pieces = 0;      // of the vocabulary
   int64_t shard_tokens = 0;
-  std::vector<Input> corpus = {};
+  std::string field = "text";  // of a JSON line
+  std::vector<CorpusInput> corpus = {};
   std::vector<Shard> shards = {};
   DocumentPlace next = {};  // where the next shard begins, in `corpus`
   int64_t bad_lines = 0;

@@ -76,16 +76,12 @@ SplitSummary summarise_split(const Task& task, const std::string& split,
     if (!task.category.empty()) ++categories[example.category];
     if (summary.examples.size() < options.examples) summary.examples.push_back(example);
   }
-  summary.rows = reader.read();
-  summary.dropped = reader.dropped();
+  summary.totals = reader.totals();
   if (targets.size() <= kFreeText) summary.targets = most_frequent_first(targets);
   summary.categories = most_frequent_first(categories);
   summary.source = summarise(std::move(sources));
   summary.target = summarise(std::move(target_lengths));
-  if (encoder) {
-    summary.sources_cut = encoder->sources_cut();
-    summary.targets_cut = encoder->targets_cut();
-  }
+  if (encoder) encoder->add_to(summary.totals);
   return summary;
 }
 
@@ -97,17 +93,15 @@ Json SplitSummary::to_json() const {
                      {"answers", example.answers},
                      {"category", example.category}});
   }
-  return {{"split", split},
-          {"rows", rows},
-          {"dropped", dropped},
-          {"targets", convseq::to_json(targets)},
-          {"categories", convseq::to_json(categories)},
-          {"unit", unit},
-          {"source_length", convseq::to_json(source)},
-          {"target_length", convseq::to_json(target)},
-          {"sources_cut", sources_cut},
-          {"targets_cut", targets_cut},
-          {"examples", shown}};
+  Json json = {{"split", split}};
+  json.update(totals.to_json());
+  json.update({{"targets", convseq::to_json(targets)},
+               {"categories", convseq::to_json(categories)},
+               {"unit", unit},
+               {"source_length", convseq::to_json(source)},
+               {"target_length", convseq::to_json(target)},
+               {"examples", shown}});
+  return json;
 }
 
 }  // namespace convseq

@@ -21,14 +21,12 @@ struct SplitSummary {
   using Counts = std::vector<std::pair<std::string, int64_t>>;  // the most frequent first
 
   std::string split;
-  int64_t rows = 0;     // that can be used
-  int64_t dropped = 0;  // that the task leaves out
-  Counts targets;       // none where they are free text
-  Counts categories;    // none where the task has no categories
-  std::string unit;     // of lengths: "tokens" with a tokenizer, "words" without
+  RowTotals totals;   // what is cut: with a tokenizer
+  Counts targets;     // none where they are free text
+  Counts categories;  // none where the task has no categories
+  std::string unit;   // of lengths: "tokens" with a tokenizer, "words" without
   LengthSummary source, target;
-  int64_t sources_cut = 0, targets_cut = 0;  // with a tokenizer: longer than the task allows
-  std::vector<TaskExample> examples;         // the first few
+  std::vector<TaskExample> examples;  // the first few
 
   Json to_json() const;
 };

@@ -17,65 +17,9 @@ bool contains(const Range& range, const Value& value) {
   return std::find(range.begin(), range.end(), value) != range.end();
 }
 
-JsonObject inner(const JsonObject& json, const std::string& key) {
-  return {json.has(key) ? json.json().at(key) : Json::object(), json.origin() + ": " + key};
-}
-
-std::vector<std::string> keys_of(const JsonObject& json) {
-  std::vector<std::string> keys;
-  for (const auto& item : json.json().items()) keys.push_back(item.key());
-  return keys;
-}
-
-TextTemplate template_from(const JsonObject& json, const std::string& key) try {
-  return TextTemplate(json.get<std::string>(key));
-} catch (const Error& error) {
-  const std::string_view message = error.what();
-  if (message.starts_with(json.origin())) throw;
-  fail("{}: {}: {}", json.origin(), key, message);
-}
-
-Task parse_task(const JsonObject& json) {
-  json.allow_only({"name", "description", "files", "columns", "source", "target", "answers",
-                   "category", "labels", "label_map", "positive_label", "metrics", "drop",
-                   "max_source_tokens", "max_target_tokens", "cut"});
-  Task task;
-  task.name = json.get<std::string>("name");
-  task.description = json.get_or<std::string>("description", "");
-  const JsonObject files = inner(json, "files");
-  for (const std::string& split : keys_of(files)) {
-    const std::vector<std::string> names =
-        files.json().at(split).is_string() ? std::vector<std::string>{files.get<std::string>(split)}
-                                           : files.get<std::vector<std::string>>(split);
-    task.files.emplace_back(split, std::vector<fs::path>(names.begin(), names.end()));
-  }
-  task.columns = json.get_or("columns", task.columns);
-  task.source = template_from(json, "source");
-  if (json.has("target")) task.target = template_from(json, "target");
-  task.answers = json.get_or("answers", task.answers);
-  task.category = json.get_or("category", task.category);
-  task.labels = json.get_or("labels", task.labels);
-  const JsonObject label_map = inner(json, "label_map");
-  for (const std::string& label : keys_of(label_map)) {
-    task.label_map[label] = label_map.get<std::string>(label);
-  }
-  task.positive_label = json.get_or("positive_label", task.positive_label);
-  task.metrics = json.get_or("metrics", task.metrics);
-  const JsonObject drop = inner(json, "drop");
-  for (const std::string& field : keys_of(drop)) {
-    task.drop[field] = drop.get<std::vector<std::string>>(field);
-  }
-  task.max_source_tokens = json.get_or("max_source_tokens", task.max_source_tokens);
-  task.max_target_tokens = json.get_or("max_target_tokens", task.max_target_tokens);
-  task.cut = json.get_or("cut", task.cut);
-  task.check(json.origin());
-  return task;
-}
-
 }  // namespace
 
 void Task::check(const std::string& origin) const {
-  require(!files.empty(), "{}: files names no split", origin);
   require(!source.fields().empty(), "{}: source \"{}\" puts in no field; write {{name}} for one",
           origin, source.pattern());
   require(target.pattern().empty() != answers.empty(),
@@ -85,6 +29,7 @@ void Task::check(const std::string& origin) const {
           fmt::join(source.fields(), ", "));
   require(std::set(labels.begin(), labels.end()).size() == labels.size(),
           "{}: labels names one twice", origin);
+  require(!contains(labels, ""), "{}: labels names an empty one", origin);
   for (const auto& [from, to] : label_map) {
     require(labels.empty() || contains(labels, to),
             "{}: label_map: {} becomes {}, which is no label", origin, from, to);
@@ -130,13 +75,19 @@ std::vector<std::string> task_names() {
 }
 
 Task find_task(const std::string& name_or_path) {
+  const auto with_files = [](const JsonObject& json) {
+    Task task = Task::from_json(json);
+    require(!task.files.empty(), "{}: files names no split", json.origin());
+    return task;
+  };
   for (const auto& [name, text] : kEmbeddedTasks) {
-    if (name == name_or_path)
-      return parse_task({parse_json(text, std::string(name)), name_or_path});
+    if (name == name_or_path) {
+      return with_files({parse_json(text, std::string(name)), name_or_path});
+    }
   }
   require(fs::exists(name_or_path), "{}: neither a task file nor a known task; known: {}",
           name_or_path, fmt::join(task_names(), ", "));
-  Task task = parse_task(JsonObject::from_file(name_or_path));
+  Task task = with_files(JsonObject::from_file(name_or_path));
   task.folder = fs::path(name_or_path).parent_path();
   return task;
 }

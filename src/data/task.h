@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_file.h"
 #include "data/metric.h"
 #include "data/text_template.h"
 
@@ -27,7 +28,8 @@ struct Task {
   std::string answers;   // or a field that lists the acceptable answers; the first one is learnt
   std::string category;  // a field by which scores are also reported apart
 
-  std::vector<std::string> labels;  // every target there may be; none: targets are free text
+  std::vector<std::string> labels;  // every target there may be; none: targets are free text.
+                                    // Without white space at their ends, as targets are read.
   std::map<std::string, std::string> label_map;  // "0" -> "negative"; what is not in it stays
   std::string positive_label;                    // of f1
   std::vector<Metric> metrics = {Metric::Accuracy};
@@ -36,6 +38,11 @@ struct Task {
   int64_t max_source_tokens = 512;  // the EOS included
   int64_t max_target_tokens = 64;
   std::string cut;  // the field of the source that is cut first; none: the longest one
+
+  // What a task file says, without the files: what a model folder remembers of its task. Reading it
+  // takes files too, where there are any, and refuses what check() refuses.
+  Json to_json() const;
+  static Task from_json(const JsonObject& json);
 
   // An Error names what does not fit together, and `origin` as its place.
   void check(const std::string& origin) const;

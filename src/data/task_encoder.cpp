@@ -78,4 +78,14 @@ Span TaskEncoder::field_to_cut(const std::vector<Span>& spans,
                            [&](Span a, Span b) { return length(a) < length(b); });
 }
 
+void require_labels_fit(const Task& task, const Tokenizer& tokenizer) {
+  for (const std::string& label : task.labels) {
+    const int64_t tokens = std::ssize(tokenizer.encode(label)) + 1;  // the EOS
+    require(tokens <= task.max_target_tokens,
+            "{}: the label \"{}\" has {} tokens and max_target_tokens is {}; use "
+            "--max-target-tokens {} or a tokenizer with more pieces",
+            task.name, label, tokens, task.max_target_tokens, tokens);
+  }
+}
+
 }  // namespace convseq

@@ -16,6 +16,10 @@ class TaskEncoder {
 
   Example encode(const TaskExample& example);  // both sides closed by an EOS
 
+  void add_to(RowTotals& totals) const {  // what was cut
+    totals.sources_cut += sources_cut_;
+    totals.targets_cut += targets_cut_;
+  }
   int64_t sources_cut() const { return sources_cut_; }
   int64_t targets_cut() const { return targets_cut_; }
 
@@ -29,5 +33,10 @@ class TaskEncoder {
   size_t cut_first_;  // the place of `cut` among the source's fields, or past them
   int64_t sources_cut_ = 0, targets_cut_ = 0;
 };
+
+// A label that is cut can never be answered: an Error names the first label of the task that is
+// longer than its targets may be. For models that write their answer; a pooled head needs no
+// tokens.
+void require_labels_fit(const Task& task, const Tokenizer& tokenizer);
 
 }  // namespace convseq

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "text/trim.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -11,13 +12,17 @@ fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& 
   if (file == "-") return file;
   const fs::path beside = task.folder / file, under = data / file;
   if (fs::exists(beside)) return beside;
-  require(fs::exists(under), "the task {} has no file {}, nor {}", task.name, beside.string(),
-          under.string());
+  require(!file.is_absolute(), "{}: no such file", file.string());
+  require(
+      fs::exists(under),
+      "the task {} has no file {}, nor {}; --data or CONVSEQ_DATA names the folder that holds it",
+      task.name, beside.string(), under.string());
   return under;
 }
 
 TaskReader::TaskReader(const Task& task, const std::string& split, TaskReaderOptions options)
     : task_(task), split_(split), options_(std::move(options)) {
+  if (options_.lines.bad_lines != nullptr) skipped_before_ = options_.lines.bad_lines->skipped();
   for (const fs::path& file : task_.files_of(split)) {
     files_.push_back(find_task_file(task_, file, options_.data));
   }
@@ -62,13 +67,8 @@ bool TaskReader::is_dropped(const Row& row) const {
 
 void TaskReader::fill(const Row& row, TaskExample& example) const {
   example.source = task_.source.render(row);
-  example.answers = task_.answers.empty() ? std::vector<std::string>{task_.target.render(row).text}
-                                          : row.field(task_.answers).items;
-  require(!example.answers.empty(), "the field {} lists no answer", task_.answers);
+  example.answers = answers_in(row);
   for (std::string& answer : example.answers) {
-    if (const auto mapped = task_.label_map.find(answer); mapped != task_.label_map.end()) {
-      answer = mapped->second;
-    }
     require(task_.labels.empty() ||
                 std::find(task_.labels.begin(), task_.labels.end(), answer) != task_.labels.end(),
             "the label \"{}\" is not in the task's list: {}", answer,
@@ -76,6 +76,37 @@ void TaskReader::fill(const Row& row, TaskExample& example) const {
   }
   example.target = example.answers.front();
   example.category = task_.category.empty() ? "" : row.text(task_.category);
+}
+
+// An empty field, or JSON's null, is no answer, unless the task's label_map says what it stands
+// for.
+std::vector<std::string> TaskReader::answers_in(const Row& row) const {
+  const auto mapped = [&](const std::string& answer) {
+    const auto found = task_.label_map.find(answer);
+    return found == task_.label_map.end() ? answer : found->second;
+  };
+  std::vector<std::string> answers;
+  if (task_.answers.empty()) {
+    const auto& fields = task_.target.fields();
+    const bool empty = std::all_of(fields.begin(), fields.end(), [&](const std::string& field) {
+      return trimmed(row.text(field)).empty();
+    });
+    const std::string answer = mapped(trimmed(task_.target.render(row).text));
+    require(!answer.empty() && (!empty || fields.empty() || task_.label_map.contains("")),
+            "has no target: {} is empty", fmt::join(fields, ", "));
+    return {answer};
+  }
+  for (const std::string& item : row.field(task_.answers).items) {
+    if (std::string answer = mapped(trimmed(item)); !answer.empty()) answers.push_back(answer);
+  }
+  require(!answers.empty(), "the field {} lists no answer", task_.answers);
+  return answers;
+}
+
+RowTotals TaskReader::totals() const {
+  const int64_t skipped =
+      options_.lines.bad_lines == nullptr ? 0 : options_.lines.bad_lines->skipped();
+  return {.rows = read_, .skipped = skipped - skipped_before_, .dropped = dropped_};
 }
 
 }  // namespace convseq

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/row_totals.h"
 #include "data/table_reader.h"
 #include "data/task.h"
 
@@ -23,7 +24,8 @@ struct TaskReaderOptions {
 };
 
 // The examples of one split of a task, in the order of its files. A row without a field that the
-// task needs, without an answer, or with a label that is not in the task's list, is bad.
+// task needs, without an answer, or with a label that is not in the task's list, is bad. Answers
+// lose the white space at their ends.
 class TaskReader {
  public:
   TaskReader(const Task& task, const std::string& split, TaskReaderOptions options = {});
@@ -32,11 +34,13 @@ class TaskReader {
 
   int64_t read() const { return read_; }
   int64_t dropped() const { return dropped_; }  // left out as the task asks
+  RowTotals totals() const;                     // so far; what an encoder cuts is added by it
 
  private:
   bool open_next_file();
   bool is_dropped(const Row& row) const;
   void fill(const Row& row, TaskExample& example) const;
+  std::vector<std::string> answers_in(const Row& row) const;
 
   const Task task_;
   const std::string split_;
@@ -45,7 +49,7 @@ class TaskReader {
   size_t opened_ = 0;
   std::optional<TableReader> table_;
   Row row_;
-  int64_t read_ = 0, dropped_ = 0;
+  int64_t read_ = 0, dropped_ = 0, skipped_before_ = 0;
 };
 
 // Where a task's file is: beside the task file, or else under `data`. An Error names both.

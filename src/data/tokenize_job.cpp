@@ -12,40 +12,84 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-std::vector<ShardManifest::Input> describe(const std::vector<fs::path>& files) {
-  std::vector<ShardManifest::Input> inputs;
-  for (const fs::path& file : files) {
-    const bool sized = fs::is_regular_file(file);  // standard input is not
-    inputs.push_back({file.string(), sized ? static_cast<int64_t>(fs::file_size(file)) : 0});
-  }
+std::vector<CorpusInput> describe(const std::vector<fs::path>& files) {
+  std::vector<CorpusInput> inputs;
+  for (const fs::path& file : files) inputs.push_back(CorpusInput::describe(file));
   return inputs;
+}
+
+void require_the_same(bool holds, const fs::path& out, std::string_view what) {
+  require(holds, "{}: holds shards made {}; remove it or choose another folder", out.string(),
+          what);
+}
+
+void require_the_same_corpus(const std::vector<CorpusInput>& then,
+                             const std::vector<CorpusInput>& now, const fs::path& out) {
+  require_the_same(
+      then.size() == now.size(), out,
+      fmt::format("from another corpus, of {} files instead of {}", then.size(), now.size()));
+  std::vector<std::string> unsure;
+  for (size_t i = 0; i < now.size(); ++i) {
+    // Text that comes through a pipe is gone: nothing tells whether it is the same again.
+    require_the_same(now[i].sample.has_value(), out,
+                     "before, and text that is piped in cannot be compared with theirs");
+    require_the_same(now[i].is_same_file(then[i]), out,
+                     fmt::format("from another corpus: {} has changed", now[i].file));
+    if (now[i].may_have_changed(then[i])) unsure.push_back(now[i].file);
+  }
+  if (unsure.empty()) return;
+  log::warning(
+      "{}: {} file{} of the corpus may have changed since these shards were made, the first: {}; "
+      "size and compared parts are the same, so the shards are kept (remove the folder to make "
+      "them "
+      "anew)",
+      out.string(), unsure.size(), unsure.size() == 1 ? "" : "s", unsure.front());
 }
 
 // The manifest to go on with: a new one, or that of the same job, stopped.
 ShardManifest open_manifest(const Tokenizer& tokenizer, const TokenizeOptions& options,
-                            std::vector<ShardManifest::Input> corpus) {
+                            std::vector<CorpusInput> corpus) {
   if (ShardManifest::is_in(options.out)) {
     ShardManifest found = ShardManifest::load(options.out);
-    const auto same = [&](bool holds, const char* what) {
-      require(holds, "{}: holds shards made {}; remove it or choose another folder",
-              options.out.string(), what);
+    const auto same = [&](bool holds, std::string_view what) {
+      require_the_same(holds, options.out, what);
     };
     same(found.tokenizer == tokenizer.fingerprint(), "with another tokenizer");
-    same(found.corpus == corpus, "from another corpus");
+    same(found.field == options.field,
+         fmt::format("of the field {} instead of {}", found.field, options.field));
     same(found.shard_tokens == options.shard_tokens, "with another size of shards");
+    require_the_same_corpus(found.corpus, corpus, options.out);
     return found;
   }
   fs::create_directories(options.out);
   return {.tokenizer = tokenizer.fingerprint(),
           .pieces = tokenizer.vocabulary().pieces(),
           .shard_tokens = options.shard_tokens,
+          .field = options.field,
           .corpus = std::move(corpus)};
+}
+
+// Folders and patterns once took in validation files too: such shards are still complete.
+std::vector<fs::path> files_of(const TokenizeOptions& options) {
+  if (ShardManifest::is_in(options.out)) {
+    const ShardManifest found = ShardManifest::load(options.out);
+    const bool old = !found.corpus.empty() && !found.corpus.front().sample;
+    const auto all = expand_corpus(options.corpus, HeldOutFiles::Take);
+    const auto is_listed = [](const CorpusInput& input, const fs::path& file) {
+      return input.file == file.string();
+    };
+    if (old &&
+        std::equal(found.corpus.begin(), found.corpus.end(), all.begin(), all.end(), is_listed)) {
+      return all;
+    }
+  }
+  return expand_corpus(options.corpus);
 }
 
 // How much of the corpus is read, with docs/s, MB/s of text and the time left.
 class TokenizeProgress {
  public:
-  TokenizeProgress(const std::vector<ShardManifest::Input>& corpus, bool shown)
+  TokenizeProgress(const std::vector<CorpusInput>& corpus, bool shown)
       : start_(std::chrono::steady_clock::now()) {
     int64_t total = 0;
     for (const auto& input : corpus)
@@ -88,12 +132,12 @@ void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
 }  // namespace
 
 ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions& options) {
-  const std::vector<fs::path> files = expand_corpus(options.corpus);
+  const std::vector<fs::path> files = files_of(options);
   ShardManifest manifest = open_manifest(tokenizer, options, describe(files));
   if (manifest.complete) return manifest;
   if (!manifest.shards.empty()) {
-    log::info("{}: going on after {} shards, {} documents", options.out.string(),
-              manifest.shards.size(), manifest.documents());
+    log::info("{}: going on after {} shard{}, {} documents", options.out.string(),
+              manifest.shards.size(), manifest.shards.size() == 1 ? "" : "s", manifest.documents());
   }
   const int64_t bad_before = manifest.bad_lines;
   BadLines bad_lines(options.on_bad_line);

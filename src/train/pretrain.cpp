@@ -16,18 +16,36 @@ void check(const PretrainOptions& options, const Tokenizer& tokenizer, int proce
   check_batch(options.corpus.batch_rows, processes);
   for (const CorpusShare& share : options.corpus.corpora) {
     if (!ShardManifest::is_in(share.corpus))
-      expand_corpus(share.corpus);  // throws where nothing is
+      expand_corpus(share.corpus, HeldOutFiles::Take);  // throws where nothing is
   }
 }
 
+ExampleLengths example_lengths(const PretrainOptions& options, const Tokenizer& tokenizer) {
+  const SpanCorruption objective(tokenizer.vocabulary(), options.objective);
+  return objective.lengths(objective.segment_length(options.corpus.room));
+}
+
 // Every batch is full: a limit of tokens is one of steps too, towards which the rate can run.
-PretrainOptions with_schedule(PretrainOptions options) {
+PretrainOptions with_schedule(PretrainOptions options, const ExampleLengths& lengths) {
   int64_t& total = options.schedule.total_steps;
   if (total == 0 && options.limits.steps == 0) {
-    const int64_t a_batch = options.corpus.batch_rows * options.corpus.room.source;
-    total = (options.limits.source_tokens + a_batch - 1) / a_batch;
+    const int64_t per_batch = options.corpus.batch_rows * lengths.source;
+    total = (options.limits.source_tokens + per_batch - 1) / per_batch;
   }
   return options;
+}
+
+RunIdentity identity_of(const PretrainOptions& options, const Tokenizer& tokenizer) {
+  RunIdentity identity = convseq::identity_of(static_cast<const TrainingOptions&>(options));
+  const RunIdentity more = {
+      {"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
+      {"batch", std::to_string(options.corpus.batch_rows)},
+      {"source length", std::to_string(options.corpus.room.source)},
+      {"target length", std::to_string(options.corpus.room.target)},
+      {"noise density", fmt::format("{}", options.objective.noise_density)},
+      {"mean span length", fmt::format("{}", options.objective.mean_span_length)}};
+  identity.insert(identity.end(), more.begin(), more.end());
+  return identity;
 }
 
 class Denoising : public Lesson {
@@ -86,13 +104,18 @@ class Denoising : public Lesson {
 }  // namespace
 
 TrainingSummary pretrain(const PretrainOptions& given, Communicator& communicator) {
-  const PretrainOptions options = with_schedule(given);
-  const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  check(options, tokenizer, communicator.size());
+  const Tokenizer tokenizer = Tokenizer::load(given.tokenizer);
+  check(given, tokenizer, communicator.size());
+  const ExampleLengths lengths = example_lengths(given, tokenizer);
+  const PretrainOptions options = with_schedule(given, lengths);
+  TrainingShape shape = training_shape(options, options.corpus.batch_rows / communicator.size());
+  shape.source = lengths.source;
+  shape.target = lengths.target;
+  require_training_memory(options, options.model, shape);
   auto model = std::make_shared<Seq2Seq>(options.model);
   model->initialise(options.seed);
-  TrainingRun run(options, model, options.tokenizer,
-                  {{"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())}}, communicator);
+  TrainingRun run(options, model, {.tokenizer_from = options.tokenizer},
+                  identity_of(options, tokenizer), communicator);
   Denoising lesson(options, tokenizer, run.cursor(), communicator);
   const TrainingSummary summary = run.go(lesson);
   if (summary.finished()) run.write_last();

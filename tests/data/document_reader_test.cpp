@@ -118,6 +118,43 @@ TEST(ExpandCorpus, TakesFilesFoldersAndPatternsInOrder) {
   EXPECT_EQ(expand_corpus("-"), std::vector<fs::path>{"-"});
 }
 
+TEST(ExpandCorpus, LeavesOutValidationAndTestFilesThatNobodyNamed) {
+  TempFolder folder;
+  fs::create_directories(folder / "test/en/Validation");  // what the user spells out does not count
+  const fs::path train = folder.file("test/en/c4-train.00000-of-01024.json.gz", "");
+  const fs::path contest = folder.file("test/en/contest.txt", "");
+  const fs::path held_out = folder.file("test/en/c4-validation.00000-of-00008.json.gz", "");
+  const fs::path inside = folder.file("test/en/Validation/x.json.gz", "");
+  const auto expand = [&](const std::string& corpus) {
+    return expand_corpus((folder / "test" / corpus).string());
+  };
+  EXPECT_EQ(expand("en"), (std::vector<fs::path>{train, contest}));
+  EXPECT_EQ(expand("en/"),
+            (std::vector<fs::path>{folder / "test/en/c4-train.00000-of-01024.json.gz", contest}));
+  EXPECT_EQ(expand("en/*.json.gz"), std::vector<fs::path>{train});
+  EXPECT_EQ(expand("en/*validation*.gz"), std::vector<fs::path>{held_out});
+  EXPECT_EQ(expand(held_out.filename().string().insert(0, "en/")), std::vector<fs::path>{held_out});
+  EXPECT_EQ(expand("en/Validation"), std::vector<fs::path>{inside});
+  EXPECT_EQ(expand("en/Val*/*.gz"), std::vector<fs::path>{inside}) << "there is nothing else";
+  EXPECT_EQ(expand_corpus((folder / "test/en").string(), HeldOutFiles::Take).size(), 4u);
+}
+
+TEST(ExpandCorpus, PassesOverLinksThatLeadToThemselves) {
+  TempFolder folder;
+  const fs::path a = folder.file("a.txt", "");
+  fs::create_symlink("loop.txt", folder / "loop.txt");
+  fs::create_directory_symlink(".", folder / "circle");
+  EXPECT_EQ(expand_corpus(folder.path().string()), std::vector<fs::path>{a});
+  EXPECT_EQ(message_of<Error>([&] { documents_of(expand_corpus((folder / "loop.txt").string())); }),
+            (folder / "loop.txt").string() + ": cannot open: Too many levels of symbolic links");
+}
+
+TEST(DocumentReader, ReadsNamesInCapitals) {
+  TempFolder folder;
+  EXPECT_EQ(documents_of({folder.file("A.TXT.GZ", gzip("one\n"))}),
+            std::vector<std::string>{"one"});
+}
+
 TEST(ExpandCorpus, NamesWhatItCannotUse) {
   TempFolder folder;
   EXPECT_EQ(message_of<Error>([] { expand_corpus("/no/such/*.gz"); }),

@@ -56,6 +56,30 @@ TEST(LineReader, ReadsCompressedFilesAlsoInSeveralParts) {
   EXPECT_EQ(lines_of(folder.file("unnamed", gzip(text))), expected) << "told by the first bytes";
 }
 
+// A gzip member whose header carries a file name so long that the whole has `bytes` bytes.
+std::string padded_gzip(const std::string& text, size_t bytes) {
+  constexpr size_t kHeader = 10, kFlags = 3;
+  std::string packed = gzip(text);
+  packed[kFlags] = 0x08;  // a name follows the header
+  const size_t name = bytes - packed.size() - 1;
+  return packed.insert(kHeader, std::string(name, 'n') + '\0');
+}
+
+TEST(LineReader, LosesNothingWhereAGzipMemberBeginsOnTheLastByteOfABuffer) {
+  TempFolder folder;
+  constexpr size_t kBufferBytes = 256 << 10;
+  const std::vector<std::string> expected = {"one", "two", "three"};
+  for (const size_t first : {kBufferBytes, 2 * kBufferBytes}) {
+    for (int shift = -20; shift <= 20; ++shift) {
+      const size_t bytes = first + static_cast<size_t>(shift);
+      const auto path =
+          folder.file("a.gz", padded_gzip("one\n", bytes) + padded_gzip("two\n", kBufferBytes) +
+                                  gzip("three\n"));
+      ASSERT_EQ(lines_of(path), expected) << bytes;
+    }
+  }
+}
+
 TEST(LineReader, CountsLines) {
   TempFolder folder;
   LineReader reader(folder.file("a.txt", "x\ny\n"));

@@ -55,6 +55,54 @@ TEST(TableReader, ReadsTheSameRowsFromEveryForm) {
       << "without a line of names";
 }
 
+TEST(TableReader, TellsSemicolonsFromCommasByTheFirstLine) {
+  TempFolder folder;
+  const Table expected = {{"text=a, b", "label=good"}};
+  EXPECT_EQ(table_of(folder.file("a.csv", "text;label\na, b;good\n")), expected);
+  EXPECT_EQ(table_of(folder.file("a.csv", "\"text\";\"label\"\n\"a, b\";good\n")), expected);
+  EXPECT_EQ(table_of(folder.file("a.csv", "\"a, b\";good\n"), {.columns = {"text", "label"}}),
+            expected);
+  const auto both = folder.file("a.csv", "text;a,b;label\n1;2;3\n");
+  EXPECT_EQ(table_of(both, {.needed = {"text", "label"}}), (Table{{"text=1", "a,b=2", "label=3"}}));
+  EXPECT_EQ(message_of<Error>([&] {
+              table_of(both, {.needed = {"title", "text"}});
+            }),
+            both.string() +
+                ":1: has no column title; it has: text, a,b, label (its fields are separated by "
+                "semicolons)");
+  const auto tabs = folder.file("a.csv", "text\tlabel\n1\t2\n");
+  EXPECT_EQ(message_of<Error>([&] { table_of(tabs, {.needed = {"text"}}); }),
+            tabs.string() +
+                ":1: has no column text; it has: text\tlabel (its fields are separated by "
+                "tabs: name it .tsv)");
+}
+
+TEST(TableReader, ReadsNamesInCapitals) {
+  TempFolder folder;
+  EXPECT_EQ(table_of(folder.file("A.CSV", "a,b\n1,2\n")), (Table{{"a=1", "b=2"}}));
+  EXPECT_EQ(table_of(folder.file("A.Tsv.GZ", gzip("a\tb\n1\t2\n"))), (Table{{"a=1", "b=2"}}));
+  EXPECT_TRUE(TableReader::has_table_name("A.CSV"));
+  EXPECT_TRUE(TableReader::has_table_name("a.json.gz"));
+  EXPECT_FALSE(TableReader::has_table_name("task.json"));
+  EXPECT_EQ(TableReader::columns_of(folder / "A.CSV"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(TableReader, ReadsFastTextFiles) {
+  TempFolder folder;
+  const Table expected = {{"label=good", "text=A fine  film."}, {"label=bad", "text=Dull"}};
+  const std::string lines = "__label__good A fine  film.\n\nDull __label__bad\n";
+  EXPECT_EQ(table_of(folder.file("a.txt", lines)), expected);
+  EXPECT_EQ(table_of(folder.file("a.ft.gz", gzip(lines))), expected);
+  const auto bad = folder.file("b.ft", "__label__a __label__b Both.\nNeither.\n__label__a One.\n");
+  EXPECT_EQ(message_of<Error>([&] { table_of(bad); }),
+            bad.string() + ":1: has 2 labels (a, b); several labels per text are not supported");
+  BadLines skipped(OnBadLine::Skip);
+  EXPECT_EQ(table_of(bad, {.lines = {.bad_lines = &skipped}}), (Table{{"label=a", "text=One."}}));
+  EXPECT_EQ(skipped.skipped(), 2);
+  EXPECT_EQ(message_of<Error>([&] { table_of(bad, {.needed = {"title"}}); }),
+            bad.string() + ": has no column title; it has: label, text");
+}
+
 TEST(TableReader, KeepsQuotesInTsv) {
   TempFolder folder;
   EXPECT_EQ(table_of(folder.file("a.tsv", "a\tb\n\"x\t\"y\" z\n")),
@@ -166,7 +214,8 @@ TEST(TableReader, BoundsARecordWhoseQuoteNeverCloses) {
 TEST(TableReader, TellsOtherFormsApart) {
   EXPECT_EQ(
       message_of<Error>([] { TableReader reader("/dev/null"); }),
-      "/dev/null: not a form of table; allowed: .jsonl, .csv, .tsv, each also with .gz or .zst");
+      "/dev/null: not a form of table; allowed: .jsonl, .csv, .tsv, fastText's .txt and .ft, each "
+      "also with .gz or .zst");
 }
 
 }  // namespace convseq

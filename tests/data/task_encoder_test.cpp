@@ -7,6 +7,7 @@
 #include "text/tokenizer_trainer.h"
 
 namespace convseq {
+using testing::message_of;
 using testing::TempFolder;
 
 namespace {
@@ -124,6 +125,21 @@ TEST(TaskEncoder, GoesOnWithTheOtherFieldWhereTheNamedOneIsUsedUp) {
   EXPECT_EQ(ids.source.size(), 30u);
 }
 
+TEST(TaskEncoder, LabelsThatWouldBeCutAreRefusedByName) {
+  Task task = ad_hoc_task("{text}", "{label}", {{"all", {"a.csv"}}});
+  task.max_target_tokens = 2;
+  const Tokenizer tokenizer = small_tokenizer();
+  const auto tokens = tokenizer.encode("unanswerable").size() + 1;
+  ASSERT_GT(tokens, 3u);
+  task.labels = {"unanswerable"};
+  EXPECT_EQ(message_of<Error>([&] { require_labels_fit(task, tokenizer); }),
+            fmt::format("a.csv: the label \"unanswerable\" has {0} tokens and max_target_tokens is "
+                        "2; use --max-target-tokens {0} or a tokenizer with more pieces",
+                        tokens));
+  task.max_target_tokens = static_cast<int64_t>(tokens);
+  require_labels_fit(task, tokenizer);
+}
+
 TEST(TaskEncoder, CutsLongTargetsAndCountsThem) {
   const Tokenizer tokenizer = small_tokenizer();
   Task task = pair_task("", 100);
@@ -135,6 +151,9 @@ TEST(TaskEncoder, CutsLongTargetsAndCountsThem) {
   EXPECT_EQ(ids.target.size(), 4u);
   EXPECT_EQ(ids.target.back(), Vocabulary::kEos);
   EXPECT_EQ(encoder.targets_cut(), 1);
+  RowTotals totals{.rows = 1};
+  encoder.add_to(totals);
+  EXPECT_EQ(totals, (RowTotals{.rows = 1, .targets_cut = 1}));
 }
 
 }  // namespace convseq

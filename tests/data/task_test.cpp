@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/split_summary.h"
+#include "data/task_labels.h"
 #include "data/task_reader.h"
 #include "temp_folder.h"
 
@@ -71,7 +72,11 @@ TEST(Task, LooksBesideTheTaskFileAndThenInTheDataFolder) {
             "review: from the data folder");
   EXPECT_EQ(
       message_of<Error>([&] { examples_of(task, "train", {.data = "/none"}); }),
-      fmt::format("the task reviews has no file {}, nor /none/a.csv", (folder / "a.csv").string()));
+      fmt::format("the task reviews has no file {}, nor /none/a.csv; --data or CONVSEQ_DATA names "
+                  "the folder that holds it",
+                  (folder / "a.csv").string()));
+  EXPECT_EQ(message_of<Error>([&] { find_task_file(task, "/nope/x.csv", "/none"); }),
+            "/nope/x.csv: no such file");
   folder.file("a.csv", "text,label\nfrom beside,1\n");
   EXPECT_EQ(examples_of(task, "train", {.data = data.path()})[0].source.text,
             "review: from beside");
@@ -83,12 +88,18 @@ struct BadRow {
 
 TEST(Task, NamesABadRowOrSkipsAndCountsIt) {
   TempFolder folder;
-  for (const BadRow& bad : {BadRow{"a.csv", "text,label\nx,1\ny,great\nz,0\n",
-                                   ":3: the label \"great\" is not in the task's list: bad, good"},
-                            BadRow{"a.jsonl",
-                                   "{\"text\": \"x\", \"label\": 1}\n{\"text\": \"y\"}\n"
-                                   "{\"text\": \"z\", \"label\": \"bad\"}\n",
-                                   ":2: has no column label; it has: text"}}) {
+  for (const BadRow& bad :
+       {BadRow{"a.csv", "text,label\nx,1\ny,great\nz,0\n",
+               ":3: the label \"great\" is not in the task's list: bad, good"},
+        BadRow{"a.csv", "text,label\nx,1\ny,\nz,0\n", ":3: has no target: label is empty"},
+        BadRow{"a.jsonl",
+               "{\"text\": \"x\", \"label\": 1}\n{\"text\": \"y\", \"label\": "
+               "null}\n{\"text\": \"z\", \"label\": \"bad\"}\n",
+               ":2: has no target: label is empty"},
+        BadRow{"a.jsonl",
+               "{\"text\": \"x\", \"label\": 1}\n{\"text\": \"y\"}\n"
+               "{\"text\": \"z\", \"label\": \"bad\"}\n",
+               ":2: has no column label; it has: text"}}) {
     const auto path = folder.file(bad.name, bad.content);
     Task task = task_from(folder, kReviews);
     task.files = {{"all", {bad.name}}};
@@ -97,6 +108,89 @@ TEST(Task, NamesABadRowOrSkipsAndCountsIt) {
     EXPECT_EQ(examples_of(task, "all", {.lines = {.bad_lines = &skipped}}).size(), 2u);
     EXPECT_EQ(skipped.skipped(), 1);
   }
+}
+
+TEST(Task, AMissingLabelIsNoClassEvenWhereTheTaskListsNone) {
+  TempFolder folder;
+  BadLines skipped(OnBadLine::Skip);
+  const TaskReaderOptions skipping{.lines = {.bad_lines = &skipped}};
+  const auto csv = folder.file("a.csv", "text,label\nx,good\ny,  \nz,\n");
+  EXPECT_EQ(labels_in(ad_hoc_task("{text}", "{label}", {{"all", {csv}}}), "all", skipping),
+            std::vector<std::string>{"good"});
+  EXPECT_EQ(labels_in(ad_hoc_task("{text}", "class {label}", {{"all", {csv}}}), "all", skipping),
+            std::vector<std::string>{"class good"});
+  const auto json = folder.file("a.jsonl",
+                                "{\"text\": \"x\", \"label\": [null, \"\"]}\n"
+                                "{\"text\": \"y\", \"label\": [\"\", \"good\"]}\n");
+  Task task = ad_hoc_task("{text}", "{label}", {{"all", {json}}});
+  task.target = {};
+  task.answers = "label";
+  EXPECT_EQ(labels_in(task, "all", skipping), std::vector<std::string>{"good"});
+  EXPECT_EQ(skipped.skipped(), 5);
+
+  Task said = ad_hoc_task("{text}", "{label}", {{"all", {csv}}});
+  said.label_map[""] = "unknown";  // the task says what an empty field stands for
+  EXPECT_EQ(labels_in(said, "all"), (std::vector<std::string>{"good", "unknown"}));
+}
+
+TEST(Task, LabelsAreReadWithoutTheWhiteSpaceAroundThem) {
+  TempFolder folder;
+  folder.file("a.csv", "text,label\nx, 1\ny,good \n");
+  const Task task = task_from(folder, R"({"name": "t", "files": {"all": "a.csv"},
+      "source": "{text}", "target": "{label}", "labels": [" good", "bad "],
+      "label_map": {"1 ": " bad"}, "positive_label": " good "})");
+  EXPECT_EQ(task.labels, (std::vector<std::string>{"good", "bad"}));
+  const auto examples = examples_of(task, "all");
+  EXPECT_EQ(examples[0].target, "bad");
+  EXPECT_EQ(examples[1].target, "good");
+}
+
+TEST(Task, TooManyDifferentTargetsAreNoLabels) {
+  TempFolder folder;
+  std::string csv = "text,label\n";
+  for (int i = 0; i <= 1000; ++i) csv += fmt::format("x,{}\n", i);
+  const auto path = folder.file("a.csv", csv);
+  EXPECT_EQ(
+      message_of<Error>([&] {
+        labels_in(ad_hoc_task("{text}", "{label}", {{"all", {path}}}), "all");
+      }),
+      "a.csv: the split all has more than 1000 different targets; are they free text? --labels "
+      "names the labels");
+}
+
+TEST(Task, TotalsTellWhatWasSkippedAndDropped) {
+  TempFolder folder;
+  folder.file("a.csv", "text,label\nfine,1\nso so,?\nawful,\n");
+  BadLines skipped(OnBadLine::Skip);
+  skipped.report("elsewhere:1: before this split");
+  TaskReader reader(task_from(folder, kReviews), "train", {.lines = {.bad_lines = &skipped}});
+  for (TaskExample example; reader.next(example);) {
+  }
+  EXPECT_EQ(reader.totals(), (RowTotals{.rows = 1, .skipped = 1, .dropped = 1}));
+}
+
+TEST(Task, IsTheSameAfterJson) {
+  TempFolder folder;
+  const Task task =
+      task_from(folder, R"({"name": "t", "description": "d", "files": {"all": "a.csv"},
+      "columns": ["text", "label"], "source": "x: {text}", "target": "{label}", "category": "kind",
+      "labels": ["a", "b"], "label_map": {"0": "a"}, "positive_label": "b",
+      "metrics": ["f1", "accuracy"], "drop": {"label": ["?"]}, "max_source_tokens": 99,
+      "max_target_tokens": 5, "cut": "text"})");
+  const Task again = Task::from_json({task.to_json(), "task.json"});
+  EXPECT_EQ(again.to_json(), task.to_json());
+  EXPECT_TRUE(again.files.empty());
+  EXPECT_EQ(again.labels, task.labels);
+  EXPECT_EQ(again.label_map, task.label_map);
+  EXPECT_EQ(again.metrics, task.metrics);
+  EXPECT_EQ(again.drop, task.drop);
+  EXPECT_EQ(again.max_source_tokens, 99);
+  EXPECT_EQ(again.cut, "text");
+  const Task answers = find_task("squad");
+  EXPECT_EQ(Task::from_json({answers.to_json(), "task.json"}).answers, "answers");
+  EXPECT_EQ(message_of<Error>(
+                [&] { task_from(folder, R"({"name": "t", "source": "{a}", "target": "{b}"})"); }),
+            (folder / "task.json").string() + ": files names no split");
 }
 
 TEST(Task, ASplitWithoutAnyGoodRowIsAnErrorEvenWhenSkipping) {
@@ -166,7 +260,7 @@ TEST(SplitSummary, CountsLabelsAndLengths) {
   const auto path = folder.file("a.csv", "text,label\na b c,1\na,1\na b,0\n");
   const SplitSummary summary =
       summarise_split(ad_hoc_task("{text}", "{label}", {{"all", {path}}}), "all", {.examples = 1});
-  EXPECT_EQ(summary.rows, 3);
+  EXPECT_EQ(summary.totals, (RowTotals{.rows = 3}));
   EXPECT_EQ(summary.targets, (SplitSummary::Counts{{"1", 2}, {"0", 1}}));
   EXPECT_EQ(summary.source.mean, 2);
   EXPECT_EQ(summary.source.longest, 3);

@@ -1,8 +1,10 @@
 #include "data/tokenize_job.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
+#include <thread>
 
 #include "base/json_file.h"
 #include "data/small_corpus.h"
@@ -116,6 +118,89 @@ TEST_F(TokenizeJob, DoesNotMixWithAnotherJob) {
               tokenize_corpus(tokenizer, options("out"));
             }).find("from another corpus"),
             std::string::npos);
+}
+
+TEST_F(TokenizeJob, DoesNotTakeShardsOfAnotherFieldOrOfOtherTextOfTheSameSizeForItsOwn) {
+  corpus = folder.file("two.jsonl", "{\"text\": \"one river\", \"body\": \"a mill\"}\n");
+  tokenize_corpus(tokenizer, options("out"));
+  TokenizeOptions other = options("out");
+  other.field = "body";
+  EXPECT_EQ(message_of<Error>([&] { tokenize_corpus(tokenizer, other); }),
+            other.out.string() +
+                ": holds shards made of the field text instead of body; remove it "
+                "or choose another folder");
+  folder.file("two.jsonl", "{\"text\": \"two river\", \"body\": \"a mill\"}\n");
+  EXPECT_NE(message_of<Error>([&] {
+              tokenize_corpus(tokenizer, options("out"));
+            }).find("from another corpus: " + corpus + " has changed"),
+            std::string::npos);
+}
+
+TEST_F(TokenizeJob, ACopyOfTheCorpusWithANewTimeIsTheSameCorpus) {
+  tokenize_corpus(tokenizer, options("out"));
+  for (const auto& file : std::filesystem::directory_iterator(corpus)) {
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+  }
+  EXPECT_TRUE(tokenize_corpus(tokenizer, options("out")).complete);
+}
+
+TEST_F(TokenizeJob, WhatIsPipedInIsNeverCompleteAlready) {
+  const auto pipe_in = [&](const std::string& text) {
+    corpus = (folder / "pipe.txt").string();
+    ASSERT_EQ(::mkfifo(corpus.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(corpus) << text; });
+    const std::string message =
+        message_of<Error>([&] { tokenize_corpus(tokenizer, options("out")); });
+    if (!message.empty()) std::ifstream(corpus).get();  // lets the writer go
+    writer.join();
+    std::filesystem::remove(corpus);
+    EXPECT_EQ(message.find("cannot be compared") != std::string::npos, text == "again\n")
+        << message;
+  };
+  pipe_in("the river\n");
+  pipe_in("again\n");
+}
+
+TEST_F(TokenizeJob, TakesShardsWhoseManifestNamesNeitherFieldNorSamples) {
+  folder.file("text/part.validation.jsonl", "{\"text\": \"once taken in\"}\n");
+  const ShardManifest before = [&] {
+    ShardManifest manifest = tokenize_corpus(tokenizer, options("out"));
+    const std::string held_out = (folder / "text/part.validation.jsonl").string();
+    manifest.corpus.push_back({.file = held_out, .bytes = std::ssize(read_text_file(held_out))});
+    return manifest;
+  }();
+  before.save(folder / "out");
+  Json old = read_json_file(folder / "out" / "manifest.json");
+  old.erase("field");
+  for (Json& input : old["corpus"]) input.erase("modified"), input.erase("sample");
+  write_json_file(folder / "out" / "manifest.json", old);
+
+  EXPECT_TRUE(tokenize_corpus(tokenizer, options("out")).complete);
+  EXPECT_EQ(TokenCorpus(folder / "out").tokens(), before.tokens());
+  TokenizeOptions other = options("out");
+  other.field = "body";
+  EXPECT_NE(message_of<Error>([&] { tokenize_corpus(tokenizer, other); }), "");
+}
+
+TEST(CorpusInput, SeesAChangeInAnyOfItsBlocksAndSaysWhereItCannotKnow) {
+  TempFolder folder;
+  std::string text(3 << 20, 'x');
+  const auto path = folder.file("large.txt", text);
+  const CorpusInput before = CorpusInput::describe(path);
+  EXPECT_TRUE(before.is_same_file(before));
+  EXPECT_FALSE(before.may_have_changed(before));
+  for (const size_t at : {size_t{0}, text.size() - 1}) {
+    std::string changed = text;
+    changed[at] = 'y';
+    folder.file("large.txt", changed);
+    EXPECT_FALSE(CorpusInput::describe(path).is_same_file(before)) << at;
+  }
+  text[100'000] = 'y';  // between two blocks
+  folder.file("large.txt", text);
+  CorpusInput now = CorpusInput::describe(path);
+  *now.modified += 1;  // clocks may be coarse
+  EXPECT_TRUE(now.is_same_file(before));
+  EXPECT_TRUE(now.may_have_changed(before));
 }
 
 TEST_F(TokenizeJob, ACorpusOfShardsMustBeWhole) {

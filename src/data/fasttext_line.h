@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace convseq {
+
+// A line of fastText's training files: "__label__spam Win a prize now".
+struct FastTextLine {
+  static constexpr std::string_view kPrefix = "__label__";
+
+  std::string label;  // without the prefix
+  std::string text;   // the other words
+
+  // An Error where the line has no label, or several: an example has one answer here.
+  static FastTextLine parse(std::string_view line);
+};
+
+}  // namespace convseq
