@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/attention_kernel.h"
+#include "ops/embedding.h"
 
 namespace convseq::ops {
 namespace {
@@ -103,7 +104,7 @@ torch::Tensor distance_buckets(const BucketOptions& options, torch::Device devic
 }
 
 torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets) {
-  if (!table.is_cuda()) return at::embedding(table, buckets);
+  if (!table.is_cuda()) return ops::embedding(table, buckets);
   const auto rows = torch::arange(table.size(0), buckets.options());
   const auto chosen = (buckets.unsqueeze(-1) == rows).to(table.scalar_type());
   return chosen.matmul(table);  // one 1 in each row: exact

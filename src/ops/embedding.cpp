@@ -50,6 +50,11 @@ void add_rows(const torch::Tensor& slope, const torch::Tensor& ids, const torch:
                                    current_cuda_stream());
 }
 
+// On a CPU libtorch adds bf16 gradients in bf16, so that a frequent id loses most of its own.
+bool needs_wide_sums(const torch::Tensor& table) {
+  return table.is_cpu() && at::isReducedFloatingType(table.scalar_type());
+}
+
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& table,
@@ -62,9 +67,16 @@ class Embedding : public torch::autograd::Function<Embedding> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     refuse_double_backward("embedding");
     const auto& dy = gradients[0];
-    const auto slope =
-        torch::zeros({context->saved_data["rows"].toInt(), dy.size(-1)}, dy.options());
-    add_rows(slope, context->get_saved_variables()[0], dy);
+    const auto ids = context->get_saved_variables()[0];
+    const int64_t rows = context->saved_data["rows"].toInt();
+    if (dy.is_cpu()) {
+      const auto sums = at::embedding_dense_backward(dy.to(torch::kFloat32), ids, rows,
+                                                     /*padding_idx=*/-1,
+                                                     /*scale_grad_by_freq=*/false);
+      return {sums.to(dy.scalar_type()), {}};
+    }
+    const auto slope = torch::zeros({rows, dy.size(-1)}, dy.options());
+    add_rows(slope, ids, dy);
     return {slope, {}};
   }
 };
@@ -72,7 +84,8 @@ class Embedding : public torch::autograd::Function<Embedding> {
 }  // namespace
 
 torch::Tensor embedding(const torch::Tensor& table, const torch::Tensor& ids) {
-  return is_fp32_or_bf16_on_cuda(table) ? Embedding::apply(table, ids) : at::embedding(table, ids);
+  const bool ours = is_fp32_or_bf16_on_cuda(table) || needs_wide_sums(table);
+  return ours ? Embedding::apply(table, ids) : at::embedding(table, ids);
 }
 
 }  // namespace convseq::ops

@@ -127,10 +127,64 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
   }
 };
 
+// On a CPU libtorch sums bf16 gradients of weight and bias over the rows in bf16, which loses most
+// of them. These two compute in fp32 between bf16 ends, both ways.
+bool needs_wide_sums(const torch::Tensor& x) {
+  return x.is_cpu() && at::isReducedFloatingType(x.scalar_type());
+}
+
+torch::Tensor wide(const torch::Tensor& x) { return x.to(torch::kFloat32); }
+
+class WideLayerNorm : public torch::autograd::Function<WideLayerNorm> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
+    const auto [y, mean, scale] =
+        at::native_layer_norm(wide(x), {x.size(-1)}, wide(weight), wide(bias), eps);
+    context->save_for_backward({x, weight, bias, mean, scale});
+    return y.to(x.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    refuse_double_backward("norm");
+    const auto saved = context->get_saved_variables();
+    const auto& x = saved[0];
+    const auto [dx, dweight, dbias] = at::native_layer_norm_backward(
+        wide(gradients[0]), wide(x), {x.size(-1)}, saved[3], saved[4], wide(saved[1]),
+        wide(saved[2]), {true, true, true});
+    const auto type = x.scalar_type();
+    return {dx.to(type), dweight.to(type), dbias.to(type), {}};
+  }
+};
+
+// y = n ⊙ w with n = x / sqrt(mean(x²) + eps);  with h = dy ⊙ w:
+//   dw = Σ dy ⊙ n,  dx = (h − n mean(h ⊙ n)) / sqrt(mean(x²) + eps)
+class WideRmsNorm : public torch::autograd::Function<WideRmsNorm> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& weight, double eps) {
+    const auto values = wide(x);
+    const auto scale = torch::rsqrt(values.square().mean(-1, /*keepdim=*/true) + eps);
+    context->save_for_backward({x, weight, scale});
+    return (values * scale * weight).to(x.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    refuse_double_backward("norm");
+    const auto saved = context->get_saved_variables();
+    const auto &x = saved[0], &weight = saved[1], &scale = saved[2];
+    const auto dy = wide(gradients[0]), normed = wide(x) * scale, h = dy * weight;
+    const auto dx = (h - normed * (h * normed).mean(-1, /*keepdim=*/true)) * scale;
+    const auto dweight = (dy * normed).flatten(0, -2).sum(0);
+    return {dx.to(x.scalar_type()), dweight.to(weight.scalar_type()), {}};
+  }
+};
+
 }  // namespace
 
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
                          const torch::Tensor& bias, double eps) {
+  if (needs_wide_sums(x)) return WideLayerNorm::apply(x, weight, bias, eps);
   if (!has_kernel(x, weight)) return torch::layer_norm(x, {x.size(-1)}, weight, bias, eps);
   return LayerNorm::apply(/*residual=*/std::nullopt, x.contiguous(), weight, bias, eps);
 }
@@ -148,6 +202,7 @@ torch::Tensor add_layer_norm(const torch::Tensor& residual, const torch::Tensor&
 }
 
 OutputAndInput rms_norm_and_input(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
+  if (needs_wide_sums(x)) return {WideRmsNorm::apply(x, weight, eps), x};
   if (!has_kernel(x, weight)) return {reference::rms_norm(x, weight, eps), x};
   const auto both = RmsNorm::apply(x.contiguous(), weight, eps);
   return {both[0], both[1]};

@@ -74,6 +74,16 @@ class Embedding : public ::testing::TestWithParam<std::tuple<int64_t, int64_t, D
 TEST_P(Embedding, GradientEqualsFloat64OnACpu) {
   const auto [count, channels, draw] = GetParam();
   expect_equal_to_float64(count, channels, draw, torch::kFloat32);
+  expect_equal_to_float64(count, channels, draw, torch::kBFloat16);
+}
+
+// In bf16 a running sum over so many places would stop growing.
+TEST(EmbeddingInBf16, GradientOfAFrequentIdEqualsFloat64OnACpu) {
+  torch::manual_seed(5);
+  const auto table = random_tensor({8, 16}).to(torch::kBFloat16);
+  const auto ids = torch::randint(2, {20000}, torch::kInt64);
+  const auto dy = (random_tensor({20000, 16}) + 1).to(torch::kBFloat16);
+  expect_close(run(table, ids, dy).slope, index_add(table, ids, dy), tolerance(torch::kBFloat16));
 }
 
 constexpr Draw kDraws[] = {Draw::Few, Draw::Equal, Draw::Different, Draw::Padding};

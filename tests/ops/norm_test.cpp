@@ -60,6 +60,34 @@ TEST(Norm, WithAResidualItIsTheSum) {
   check_gradients(sum_of_both, {x, weight});
 }
 
+// In bf16 a running sum over so many rows would stop growing.
+TEST(Norm, Bf16GradientsOverManyRowsEqualFloat64OnACpu) {
+  torch::manual_seed(3);
+  const int64_t rows = 32768, channels = 24;
+  const auto x = spread_tensor({rows, channels}).to(torch::kBFloat16);
+  const auto weight = random_tensor({channels}, torch::kBFloat16);
+  const auto bias = random_tensor({channels}, torch::kBFloat16);
+  const auto dy = (random_tensor({rows, channels}) + 1).to(torch::kBFloat16);  // sums grow
+  const auto gradients = [&](bool centred, torch::Dtype type) {
+    std::vector<torch::Tensor> inputs;
+    for (const auto& each : {x, weight, bias}) {
+      inputs.push_back(each.detach().to(type, false, /*copy=*/true).requires_grad_());
+    }
+    const auto y = centred ? layer_norm(inputs[0], inputs[1], inputs[2], 1e-6)
+                           : rms_norm(inputs[0], inputs[1], 1e-6);
+    if (!centred) inputs.pop_back();
+    return torch::autograd::grad({y}, inputs, {dy.to(type)});
+  };
+  for (const bool centred : {true, false}) {
+    const auto found = gradients(centred, torch::kBFloat16);
+    const auto expected = gradients(centred, torch::kFloat64);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      // A rounding to bf16 at the end, and nothing more.
+      expect_close(found[i], expected[i], 1.0 / 250, std::to_string(i));
+    }
+  }
+}
+
 // On the GPU: any number of channels, few rows and many, against float64, twice the same bits.
 class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t, int64_t>> {
  protected:
