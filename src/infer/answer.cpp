@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "infer/inference_scope.h"
+#include "model/vocabulary_check.h"
 
 namespace convseq {
 namespace {
@@ -15,6 +16,7 @@ std::vector<TokenIds> pick(const std::vector<TokenIds>& sequences,
 }
 
 PaddedIds padded_for(const Seq2Seq& model, const std::vector<TokenIds>& sequences) {
+  for (const TokenIds& each : sequences) check_ids(model.config(), each);
   return pad(sequences, {.pad_token = model.config().pad_token_id,
                          .device = model.parameters().front().device()});
 }

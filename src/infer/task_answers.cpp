@@ -3,11 +3,15 @@
 #include <fmt/ranges.h>
 
 #include "infer/inference_scope.h"
+#include "model/vocabulary_check.h"
 
 namespace convseq {
 
 TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
                      const TaskSplitOptions& options) {
+  const BadLines* bad_lines = options.reader.lines.bad_lines;
+  const auto skipped = [&] { return bad_lines == nullptr ? 0 : bad_lines->skipped(); };
+  const int64_t skipped_before = skipped();
   TaskReader reader(task, split, options.reader);
   TaskEncoder encoder(task, tokenizer);
   TaskSplit result;
@@ -18,7 +22,11 @@ TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer
     result.targets.push_back(std::move(ids.target));
     if (options.limit > 0 && std::ssize(result.examples) >= options.limit) break;
   }
-  result.sources_cut = encoder.sources_cut();
+  result.totals = {.rows = std::ssize(result.examples),
+                   .skipped = skipped() - skipped_before,
+                   .dropped = reader.dropped(),
+                   .sources_cut = encoder.sources_cut(),
+                   .targets_cut = encoder.targets_cut()};
   return result;
 }
 
@@ -31,9 +39,7 @@ TaskAnswerer::TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Tas
                            AnswerBy by)
     : model_(model), tokenizer_(tokenizer), task_(task), by_(by) {
   const ModelConfig& config = model.config();
-  require(config.vocab_size == tokenizer.vocabulary().size(),
-          "the model's vocab_size is {}, its tokenizer has {} ids", config.vocab_size,
-          tokenizer.vocabulary().size());
+  check_vocabulary(config, tokenizer.vocabulary(), task.name);
   require(by != AnswerBy::Labels || !task.labels.empty(),
           "{}: has no list of labels to choose from; answer greedily", task.name);
   require(by == AnswerBy::Head || config.decoder_layers > 0,

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <cmath>
+
 #include "base/atomic_file.h"
 
 namespace convseq {
@@ -35,10 +37,24 @@ void check_parameters(const TensorMap& expected, const TensorMap& found,
   }
 }
 
+void check_finite(const TensorMap& tensors, const std::string& origin) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor.is_floating_point() || tensor.numel() == 0) continue;
+    const bool is_8_bit = tensor.element_size() == 1;
+    const auto values = is_8_bit ? tensor.to(torch::kFloat32) : tensor.detach();
+    const auto [least, most] = at::aminmax(values);  // NaN where there is one; nothing is copied
+    if (std::isfinite(least.item<double>()) && std::isfinite(most.item<double>())) continue;
+    fail("{}: tensor {} holds values that are not finite ({} of {}); use another copy of the file",
+         origin, name, values.isfinite().logical_not().sum().item<int64_t>(), values.numel());
+  }
+}
+
 namespace {
 
 void copy_into(const TensorMap& parameters, const TensorMap& found, const std::string& origin) {
   check_parameters(parameters, found, origin);
+  check_finite(found, origin);
   const torch::NoGradGuard no_grad;
   for (const auto& [name, parameter] : parameters) {
     torch::Tensor(parameter).copy_(found.at(name));
@@ -92,8 +108,8 @@ void save_model_folder(const fs::path& folder, const ModelFolder& model) {
 }
 
 void save_model(const fs::path& folder, const Seq2Seq& model) {
-  save_model_folder(
-      folder, {.config = model.config(), .weights = parameters_of(model), .extras = {}});
+  save_model_folder(folder,
+                    {.config = model.config(), .weights = parameters_of(model), .extras = {}});
 }
 
 std::shared_ptr<Seq2Seq> load_model(const fs::path& folder, torch::Dtype dtype) {

@@ -33,13 +33,15 @@ void write_model_files(const std::filesystem::path& folder, const ModelFolder& m
 void save_model(const std::filesystem::path& folder, const Seq2Seq& model);
 
 // Refuses a folder whose tensors are not exactly the model's, naming the first that is missing, of
-// another shape, or unknown.
+// another shape, unknown, or not finite.
 std::shared_ptr<Seq2Seq> load_model(const std::filesystem::path& folder,
                                     torch::Dtype dtype = torch::kFloat32);
 
 TensorMap parameters_of(const Seq2Seq& model);
 TensorMap parameters_of(const ModelConfig& config);  // shapes without memory
 void check_parameters(const TensorMap& expected, const TensorMap& found, const std::string& origin);
+// Refuses weights that are infinite or not a number, by name and count.
+void check_finite(const TensorMap& tensors, const std::string& origin);
 // For a model with a head of its own: takes all that both have. Its classifier may be new, the
 // other's decoder unused; any other difference is refused.
 void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin);

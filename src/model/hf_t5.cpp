@@ -16,6 +16,15 @@ FeedForwardKind feed_forward_kind(const JsonObject& json) {
   json.refuse("feed_forward_proj", "is \"{}\"; allowed: relu, gated-gelu", kind);
 }
 
+// transformers writes null for what is left to its default.
+JsonObject without_nulls(const JsonObject& given) {
+  Json json = Json::object();
+  for (const auto& [key, value] : given.json().items()) {
+    if (!value.is_null()) json[key] = value;
+  }
+  return {std::move(json), given.origin()};
+}
+
 ModelConfig config_of(const JsonObject& json) {
   const auto type = json.get<std::string>("model_type");
   if (type != "t5") json.refuse("model_type", "is \"{}\"; allowed: t5", type);
@@ -41,14 +50,24 @@ ModelConfig config_of(const JsonObject& json) {
   return config;
 }
 
-TensorMap read_weights(const fs::path& folder) {
-  const fs::path index_file = folder / "model.safetensors.index.json";
-  if (!fs::exists(index_file)) {
-    require(fs::exists(folder / kWeightsFile) || !fs::exists(folder / "pytorch_model.bin"),
-            "{}: holds pytorch_model.bin but no {}; save it again with safe_serialization=True",
-            folder.string(), kWeightsFile);
-    return load_tensors(folder / kWeightsFile).tensors;
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+// Says what is read where there is nothing of the kind.
+void check_format(const fs::path& folder) {
+  if (fs::exists(folder / kIndexFile) || fs::exists(folder / kWeightsFile)) return;
+  for (const char* other :
+       {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"}) {
+    require(!fs::exists(folder / other),
+            "{}: holds {}; weights are read from {}, or from shards with {}. Save the model again "
+            "with transformers: model.save_pretrained(folder, safe_serialization=True)",
+            folder.string(), other, kWeightsFile, kIndexFile);
   }
+}
+
+TensorMap read_weights(const fs::path& folder) {
+  check_format(folder);
+  const fs::path index_file = folder / kIndexFile;
+  if (!fs::exists(index_file)) return load_tensors(folder / kWeightsFile).tensors;
   const JsonObject index = JsonObject::from_file(index_file);
   require(index.has("weight_map"), "{}: weight_map is missing", index_file.string());
   const JsonObject map(index.json().at("weight_map"), index_file.string() + ": weight_map");
@@ -152,20 +171,26 @@ void take_output(Renamer& names, ModelConfig& config, const JsonObject& json) {
 
 ModelFolder read_hf_t5(const fs::path& folder) {
   require(fs::is_directory(folder), "{}: no such folder", folder.string());
-  const JsonObject json = JsonObject::from_file(folder / kConfigFile);
+  const JsonObject json = without_nulls(JsonObject::from_file(folder / kConfigFile));
   ModelConfig config = config_of(json);
   // Through our own check, so that a wrong size is named before any tensor is looked at.
   ModelConfig::from_json({config.to_json(), json.origin()});
   Renamer names(read_weights(folder), folder.string());
   names.take("shared.weight", "embedding.weight");
-  // Older files repeat the shared embedding under each stack.
-  for (const char* copy : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"})
-    names.drop(copy);
+  // Older files repeat the shared embedding under each stack, and the original ones hold a bias of
+  // the encoder-decoder attention that nothing computes with.
+  for (const char* unused :
+       {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"}) {
+    names.drop(unused);
+  }
   take_output(names, config, json);
   take_stack(names, config, Side::Encoder);
   take_stack(names, config, Side::Decoder);
-  ModelFolder model{.config = config, .weights = names.finish(), .tokenizer_from = folder};
+  ModelFolder model{
+      .config = config, .weights = names.finish(), .extras = {.tokenizer_from = folder}};
   check_parameters(parameters_of(config), model.weights, folder.string());
+  check_finite(model.weights, folder.string());
   return model;
 }
 

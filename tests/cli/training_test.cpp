@@ -186,7 +186,7 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
       {"pair_1", {with({{"--what", "3"}}), "--what"}},
       {"pair_1", {with({{"--set", "d_model=64"}}), trained() + "/model.safetensors: tensor "}},
       {"pair_1", {with({{"--model", "paper-light-tiny"}}), "begin from one of the two: --from"}},
-      {"pair_1", {with({{"--tokenizer", large}}), large + ": the tokenizer has 768 ids"}},
+      {"pair_1", {with({{"--tokenizer", large}}), large + ": the tokenizer has 600 pieces"}},
       {"pair_1",
        {with({{"--tokenizer", same_size_tokenizer()}}),
         same_size_tokenizer() + ": is another tokenizer than the one " + trained()}},

@@ -66,8 +66,7 @@ TEST(Checkpoint, NamesTheTensorThatDoesNotFit) {
   const auto refusal = [&](const std::function<void(TensorMap&)>& spoil) {
     TensorMap weights = parameters_of(model);
     spoil(weights);
-    save_model_folder(folder / "m",
-                      {.config = model.config(), .weights = weights, .tokenizer_from = {}});
+    save_model_folder(folder / "m", {.config = model.config(), .weights = weights, .extras = {}});
     return message_of<Error>([&] { load_model(folder / "m"); });
   };
   const std::string file = (folder / "m" / "model.safetensors").string() + ": ";
@@ -80,6 +79,24 @@ TEST(Checkpoint, NamesTheTensorThatDoesNotFit) {
   EXPECT_EQ(
       refusal([](TensorMap& w) { w["encoder.norm.bias"] = torch::zeros({8}, torch::kInt64); }),
       file + "tensor encoder.norm.bias holds no floating-point numbers");
+}
+
+TEST(Checkpoint, RefusesWeightsThatAreNotFinite) {
+  TempFolder folder;
+  const Seq2Seq model = small_model();
+  const std::string file = (folder / "m" / "model.safetensors").string() + ": ";
+  for (const double poison : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    for (const auto type : {torch::kFloat32, torch::kBFloat16, torch::kFloat16}) {
+      TensorMap weights = parameters_of(model);
+      weights["encoder.norm.bias"] = torch::zeros({8}, type);
+      weights["encoder.norm.bias"].slice(0, 2, 4).fill_(poison);
+      save_model_folder(folder / "m", {.config = model.config(), .weights = weights, .extras = {}});
+      EXPECT_EQ(message_of<Error>([&] { load_model(folder / "m"); }),
+                file +
+                    "tensor encoder.norm.bias holds values that are not finite (2 of 8); use "
+                    "another copy of the file");
+    }
+  }
 }
 
 TEST(Checkpoint, NamesTheMissingFolderAndFile) {
@@ -99,7 +116,7 @@ TEST(Checkpoint, TakesTheTokenizerAlong) {
   const Seq2Seq model = small_model();
   save_model_folder(folder / "m", {.config = model.config(),
                                    .weights = parameters_of(model),
-                                   .tokenizer_from = folder / "from"});
+                                   .extras = {.tokenizer_from = folder / "from"}});
   EXPECT_EQ(read_text_file(folder / "m" / "spiece.model"), "pieces");
 }
 

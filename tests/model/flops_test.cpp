@@ -61,7 +61,8 @@ TEST(Flops, OfAttentionDynamicTapsAndGatesEqualTheHandCount) {
 }
 
 TEST(Flops, BeyondSixtyFourBitsAreRefused) {
-  const auto config = find_model_config("paper-light-base", {"d_ff=16000000", "d_model=160000"});
+  const auto config =
+      find_model_config("paper-transformer-base", {"d_ff=16000000", "d_model=160000"});
   EXPECT_GT(total_flops(forward_flops(config, {})), 0);
   EXPECT_EQ(
       message_of<Error>([&] { forward_flops(config, {.source = 1 << 20, .target = 1 << 20}); }),

@@ -97,6 +97,56 @@ TEST(HfT5Shards, AreReadThroughTheirIndex) {
     EXPECT_TRUE(torch::equal(sharded.weights.at(name), tensor));
 }
 
+// As in the checkpoints that Google published: t5-small, t5-base, …
+TEST(HfT5Folder, LeavesOutABiasThatNothingComputesWith) {
+  TempFolder folder;
+  copy_golden("v1_0", folder / "hf");
+  TensorMap weights = load_tensors(golden("v1_0") / kWeightsFile).tensors;
+  weights["decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"] =
+      torch::ones({32, 4});
+  save_tensors(folder / "hf" / kWeightsFile, {.tensors = weights, .metadata = {}});
+  const ModelFolder found = read_hf_t5(folder / "hf"), expected = read_hf_t5(golden("v1_0"));
+  EXPECT_EQ(found.weights.size(), expected.weights.size());
+}
+
+TEST(HfT5Folder, TakesNullForADefault) {
+  TempFolder folder;
+  copy_golden("v1_0", folder / "hf", [](Json& config) {
+    config["num_decoder_layers"] = nullptr;
+    config["decoder_start_token_id"] = nullptr;
+  });
+  TensorMap weights = load_tensors(golden("v1_0") / kWeightsFile).tensors;
+  std::erase_if(weights,
+                [](const auto& each) { return each.first.starts_with("decoder.block.2."); });
+  save_tensors(folder / "hf" / kWeightsFile, {.tensors = weights, .metadata = {}});
+  EXPECT_EQ(read_hf_t5(folder / "hf").config.decoder_layers, 2);  // as num_layers
+}
+
+TEST(HfT5Folder, NamesTheFormatsThatItReads) {
+  for (const char* file : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5"}) {
+    TempFolder folder;
+    copy_golden("v1_0", folder / "hf");
+    fs::rename(folder / "hf" / kWeightsFile, folder / "hf" / file);
+    EXPECT_EQ(message_of<Error>([&] { read_hf_t5(folder / "hf"); }),
+              (folder / "hf").string() + ": holds " + file +
+                  "; weights are read from model.safetensors, or from shards with "
+                  "model.safetensors.index.json. Save the model again with transformers: "
+                  "model.save_pretrained(folder, safe_serialization=True)");
+  }
+}
+
+TEST(HfT5Folder, RefusesWeightsThatAreNotFinite) {
+  TempFolder folder;
+  copy_golden("v1_0", folder / "hf");
+  TensorMap weights = load_tensors(golden("v1_0") / kWeightsFile).tensors;
+  weights["shared.weight"] = torch::full_like(weights["shared.weight"], std::nan(""));
+  save_tensors(folder / "hf" / kWeightsFile, {.tensors = weights, .metadata = {}});
+  EXPECT_NE(message_of<Error>([&] {
+              read_hf_t5(folder / "hf");
+            }).find("tensor embedding.weight holds values that are not finite"),
+            std::string::npos);
+}
+
 TEST(HfT5Folder, RefusesWhatItDoesNotCompute) {
   TempFolder folder;
   const auto message = [&](const std::string& name, const std::function<void(Json&)>& change) {

@@ -22,7 +22,7 @@ TEST(ParameterShapes, EqualThoseOfARealModel) {
 }
 
 TEST(ParameterShapes, OfAModelBeyondAnyMachineTakeNoMemory) {
-  const auto config = find_model_config("paper-light-base",
+  const auto config = find_model_config("paper-transformer-base",
                                         {"d_ff=16000000", "d_model=160000", "classes=16777216"});
   EXPECT_GT(parameter_count(config), int64_t{24} * 2 * 16'000'000 * 160'000);
 }
