@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+
+#include "eval/unicode_tables.h"
 
 namespace convseq {
 namespace {
@@ -18,6 +21,42 @@ size_t width_of(unsigned char lead) {
   if (lead >= 0xE0 && lead < 0xF0) return 3;
   if (lead >= 0xF0 && lead < 0xF5) return 4;
   return 0;
+}
+
+// The range of a sorted table that `c` may lie in: the last that begins at or before it.
+template <class Range, size_t kSize>
+const Range* find_range(const Range (&table)[kSize], char32_t c) {
+  const auto after =
+      std::upper_bound(std::begin(table), std::end(table), c,
+                       [](char32_t each, const Range& range) { return each < range.first; });
+  if (after == std::begin(table) || c > std::prev(after)->last) return nullptr;
+  return std::prev(after);
+}
+
+template <class Range, size_t kSize>
+bool is_in(const Range (&table)[kSize], char32_t c) {
+  return find_range(table, c) != nullptr;
+}
+
+char32_t lower_of(char32_t c) {
+  const unicode::Shift* shift = find_range(unicode::kLower, c);
+  if (shift == nullptr || (c - shift->first) % shift->step != 0) return c;
+  return static_cast<char32_t>(static_cast<int32_t>(c) + shift->distance);
+}
+
+constexpr char32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2;
+constexpr char32_t kDottedCapitalI = 0x130;
+
+// Unicode's Final_Sigma: a letter that has a case stands before it and none behind it, marks and
+// apostrophes and the like passed over.
+bool ends_a_word(std::u32string_view text, size_t at) {
+  const auto ignorable = [](char32_t c) { return is_in(unicode::kCaseIgnorable, c); };
+  size_t before = at;
+  while (before > 0 && ignorable(text[before - 1])) --before;
+  if (before == 0 || !is_in(unicode::kCased, text[before - 1])) return false;
+  size_t after = at + 1;
+  while (after < text.size() && ignorable(text[after])) ++after;
+  return after == text.size() || !is_in(unicode::kCased, text[after]);
 }
 
 }  // namespace
@@ -63,51 +102,23 @@ std::string utf8_of(std::u32string_view characters) {
   return text;
 }
 
-char32_t lower_case(char32_t c) {
-  if (within(c, 'A', 'Z')) return c + 0x20;
-  if (within(c, 0xC0, 0xDE) && c != 0xD7) return c + 0x20;  // À to Þ, but ×
-  // Latin Extended-A: pairs, the capital first; in two runs it has the odd number. ı, ĸ and ŉ have
-  // no capital here, İ is left as it is.
-  if (within(c, 0x139, 0x148) || within(c, 0x179, 0x17E)) return c + (c & 1);
-  if (c == 0x178) return 0xFF;  // Ÿ
-  if (within(c, 0x100, 0x177) && !within(c, 0x130, 0x131) && c != 0x138 && c != 0x149) {
-    return c | 1;
+std::u32string lower_case(std::u32string_view text) {
+  std::u32string lower;
+  lower.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == kCapitalSigma) {
+      lower += ends_a_word(text, at) ? kFinalSigma : kSigma;
+    } else if (text[at] == kDottedCapitalI) {
+      lower += U"i\u0307";
+    } else {
+      lower += lower_of(text[at]);
+    }
   }
-  if (within(c, 0x1E00, 0x1EFF) && !within(c, 0x1E96, 0x1E9F)) return c | 1;  // Ḁ to Ỿ
-  if (within(c, 0x388, 0x38A)) return c + 0x25;                               // Έ Ή Ί
-  if (c == 0x386) return 0x3AC;                                               // Ά
-  if (c == 0x38C) return 0x3CC;                                               // Ό
-  if (within(c, 0x38E, 0x38F)) return c + 0x3F;                               // Ύ Ώ
-  if (within(c, 0x391, 0x3AB) && c != 0x3A2) return c + 0x20;                 // Α to Ϋ
-  if (within(c, 0x410, 0x42F)) return c + 0x20;                               // А to Я
-  if (within(c, 0x400, 0x40F)) return c + 0x50;                               // Ѐ to Џ
-  // The other Cyrillic letters stand in pairs, the capital first.
-  if (within(c, 0x460, 0x481) || within(c, 0x48A, 0x4BF) || within(c, 0x4D0, 0x52F)) return c | 1;
-  return c;
+  return lower;
 }
 
-bool is_space(char32_t c) {
-  static constexpr char32_t kOthers[] = {' ',    0x85,   0xA0,   0x1680, 0x2028,
-                                         0x2029, 0x202F, 0x205F, 0x3000};
-  return within(c, '\t', '\r') || within(c, 0x1C, 0x1F) || within(c, 0x2000, 0x200A) ||
-         std::find(std::begin(kOthers), std::end(kOthers), c) != std::end(kOthers);
-}
+bool is_space(char32_t c) { return is_in(unicode::kSpace, c); }
 
-bool is_word(char32_t c) {
-  if (c < 0x80) {
-    return within(c, 'a', 'z') || within(c, 'A', 'Z') || within(c, '0', '9') || c == '_';
-  }
-  if (c < 0xC0) {  // ª ² ³ µ ¹ º ¼ ½ ¾ among the signs
-    static constexpr char32_t kWords[] = {0xAA, 0xB2, 0xB3, 0xB5, 0xB9, 0xBA, 0xBC, 0xBD, 0xBE};
-    return std::find(std::begin(kWords), std::end(kWords), c) != std::end(kWords);
-  }
-  if (c == 0xD7 || c == 0xF7) return false;     // × ÷
-  if (within(c, 0x2000, 0x206F)) return false;  // dashes, quotation marks, dots
-  if (within(c, 0x20A0, 0x20CF)) return false;  // currencies
-  if (within(c, 0x2190, 0x245F)) return false;  // arrows, mathematics, technical signs
-  if (within(c, 0x3000, 0x3004)) return false;  // ideographic space and stops
-  if (within(c, 0x3008, 0x3020)) return false;  // brackets
-  return c != kReplacement;
-}
+bool is_word(char32_t c) { return is_in(unicode::kWord, c); }
 
 }  // namespace convseq

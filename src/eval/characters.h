@@ -10,10 +10,10 @@ namespace convseq {
 std::u32string characters_of(std::string_view utf8);
 std::string utf8_of(std::u32string_view characters);
 
-// As Python sees them in today's Latin, Greek and Cyrillic; letters of other scripts are words and
-// keep their case.
-char32_t lower_case(char32_t c);
+// As Python's str.lower(), str.isspace() and \w of its regular expressions have it, for every
+// character of Unicode. A text may grow: İ becomes i and a dot; Σ is σ or, at the end of a word, ς.
+std::u32string lower_case(std::u32string_view text);
 bool is_space(char32_t c);
-bool is_word(char32_t c);  // letters, digits, underscore: \w of a regular expression
+bool is_word(char32_t c);  // letters, digits, underscore
 
 }  // namespace convseq

@@ -40,7 +40,10 @@ Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& option
   Report report{.scores = score(outcomes, options),
                 .by_category = score_by_category(outcomes, options),
                 .collapse = find_collapse(outcomes)};
-  if (!options.labels.all.empty()) report.confusion = confusion_of(outcomes);
+  if (options.labels.all.empty()) return report;
+  report.confusion = confusion_of(outcomes);
+  report.classes = class_scores(report.confusion, options.labels.all);
+  report.majority = majority_of(report.confusion);
   return report;
 }
 
@@ -52,6 +55,18 @@ Json to_json(const Report& report) {
   for (const auto& [truth, answers] : report.confusion) {
     for (const auto& [answer, count] : answers)
       json["confusion"][valid(truth)][valid(answer)] = count;
+  }
+  for (const ClassScore& each : report.classes) {
+    json["classes"].push_back({{"label", valid(each.label)},
+                               {"precision", each.precision},
+                               {"recall", each.recall},
+                               {"f1", each.f1},
+                               {"support", each.support},
+                               {"answered", each.answered}});
+  }
+  if (report.majority) {
+    json["majority"] = {{"label", valid(report.majority->label)},
+                        {"share", report.majority->share}};
   }
   if (report.tokens) json["tokens"] = to_json(*report.tokens);
   if (report.collapse) json["collapse"] = valid(report.collapse->message());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json_file.h"
+#include "eval/class_scores.h"
 #include "eval/collapse.h"
 #include "eval/confusion.h"
 #include "eval/score.h"
@@ -12,7 +13,10 @@ namespace convseq {
 struct Report {
   std::vector<Score> scores = {};  // the first is the one by which models are chosen
   std::map<std::string, std::vector<Score>> by_category = {};
-  Confusion confusion = {};  // only of tasks with labels
+  // Only of tasks with labels:
+  Confusion confusion = {};
+  std::vector<ClassScore> classes = {};
+  std::optional<Majority> majority = {};
   std::optional<Collapse> collapse = {};
   std::optional<TokenScore> tokens = {};  // where the targets' likelihood was computed too
 };

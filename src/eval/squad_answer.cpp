@@ -12,9 +12,8 @@ bool is_ascii_punctuation(char32_t c) { return c > ' ' && c < 0x7F && (c == '_' 
 
 std::u32string without_punctuation(const std::u32string& text) {
   std::u32string kept;
-  for (char32_t c : text) {
-    if (!is_ascii_punctuation(c)) kept += lower_case(c);
-  }
+  std::copy_if(text.begin(), text.end(), std::back_inserter(kept),
+               [](char32_t c) { return !is_ascii_punctuation(c); });
   return kept;
 }
 
@@ -36,7 +35,7 @@ std::u32string without_articles(const std::u32string& text) {
 std::vector<std::u32string> words_of(const std::string& answer) {
   std::vector<std::u32string> words;
   bool inside = false;
-  for (char32_t c : without_articles(without_punctuation(characters_of(answer)))) {
+  for (char32_t c : without_articles(without_punctuation(lower_case(characters_of(answer))))) {
     if (is_space(c)) {
       inside = false;
       continue;

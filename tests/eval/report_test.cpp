@@ -20,6 +20,11 @@ TEST(Report, SaysAllInJson) {
     "categories": {"short": [{"metric": "accuracy", "value": 1.0, "count": 1},
                              {"metric": "f1", "value": 0.0, "count": 1}]},
     "confusion": {"bad": {"good": 1}, "good": {"good": 1}},
+    "classes": [{"label": "good", "precision": 0.5, "recall": 1.0, "f1": 0.6666666666666666,
+                 "support": 1, "answered": 2},
+                {"label": "bad", "precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1,
+                 "answered": 0}],
+    "majority": {"label": "bad", "share": 0.5},
     "tokens": {"nll": 0.0, "perplexity": 1.0, "accuracy": 0.75, "tokens": 4},
     "collapse": "collapsed: the one answer \"good\" to all 2 examples, which have 2 labels"
   })"));

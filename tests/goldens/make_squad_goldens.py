@@ -49,6 +49,11 @@ PAIRS = [
     ("it's a dog's life", "its dogs life"),
     ("the big red dog", "a red big dog ran"),
     ("😀 the 😀", "😀 😀"),
+    ("İSTANBUL", "i̇stanbul"),
+    ("ΟΔΥΣΣΕΥΣ Σ ΣΑΣ.", "οδυσσευς σ σας"),
+    ("Σ.Σ. ΑΣ'Α", "σ.ς. ας'α"),
+    ("ԱՐՄԵՆԻԱ Ꭰ Ⅷ Ⓐ Ａ 𐐀 Ǆ ẞ Ω K", "արմենիա"),
+    ("Ჿ Ꜳ Ɐ Ⱥ", "ჿ"),
 ]
 
 
