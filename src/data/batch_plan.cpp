@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/random_use.h"
 
 namespace convseq {
 namespace {
@@ -24,7 +25,9 @@ BatchPlan::BatchPlan(std::span<const ExampleLengths> lengths, const BatchPlanOpt
 
   std::vector<int64_t> order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
-  Random random(options.seed, {static_cast<uint64_t>(epoch)});
+  const auto number = static_cast<uint64_t>(epoch);
+  Random random = options.unkeyed ? Random(options.seed, {number})
+                                  : Random(options.seed, {kBatchOrder, number});
   random.shuffle(order);
 
   int64_t used = 0, places = 0;

@@ -13,6 +13,8 @@ struct BatchPlanOptions {
   int64_t max_rows = 0;    // 0: as many as the budget holds
   int64_t pool_batches = 100;  // sorted by length together; more: less padding, less mixing
   uint64_t seed = 0;
+  // Draws without a word of RandomUse before the epoch, as plans once did: for runs that began so.
+  bool unkeyed = false;
 };
 
 // Which examples stand in which batch of an epoch: shuffled, sorted by length within pools, cut

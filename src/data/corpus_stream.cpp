@@ -14,6 +14,7 @@ CorpusStream::CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Obj
       objective_(std::move(objective)),
       segment_length_(objective_->segment_length(options_.room)) {
   require(!options_.corpora.empty(), "pre-training needs a corpus");
+  cursor_.version = start.version;
   require(options_.batch_rows >= options_.rank.count,
           "a batch of {} examples for {} processes; each needs one", options_.batch_rows,
           options_.rank.count);
@@ -27,7 +28,8 @@ CorpusStream::CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Obj
   cursor_.examples = start.examples;
   cursor_.fingerprint = fingerprint();
   require(start == StreamCursor{} || start.fingerprint == cursor_.fingerprint,
-          "the cursor to go on from belongs to other corpora, weights, lengths or another seed");
+          "the cursor to go on from belongs to other corpora, weights, lengths, another objective "
+          "or another seed");
   log::info("{}", objective_->describe(segment_length_));
   batches_.emplace(
       PrefetcherOptions{.threads = options_.threads, .capacity = options_.batches_ahead},
@@ -37,7 +39,9 @@ CorpusStream::CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Obj
 std::unique_ptr<SegmentGroups> CorpusStream::open(const std::string& corpus,
                                                   const Tokenizer& tokenizer) const {
   if (!ShardManifest::is_in(corpus)) {
-    return std::make_unique<TextGroups>(expand_corpus(corpus), tokenizer,
+    const HeldOutFiles held_out =
+        cursor_.version == 1 ? HeldOutFiles::Take : HeldOutFiles::LeaveOut;
+    return std::make_unique<TextGroups>(expand_corpus(corpus, held_out), tokenizer,
                                         TextGroupsOptions{.segment_length = segment_length_,
                                                           .threads = options_.threads,
                                                           .seed = options_.seed,
@@ -56,6 +60,7 @@ uint32_t CorpusStream::fingerprint() const {
   for (size_t i = 0; i < corpora_.size(); ++i) {
     all += fmt::format(" {}:{}", corpora_[i].fingerprint(), options_.corpora[i].weight);
   }
+  if (cursor_.version > 1) all += " " + objective_->identity();
   return crc32_of(all);
 }
 

@@ -4,9 +4,26 @@
 
 namespace convseq {
 
+Json ExampleCursor::to_json() const {
+  Json json = {{"epoch", epoch}, {"batch", batch}};
+  if (version > 1) json["version"] = version;
+  return json;
+}
+
+ExampleCursor ExampleCursor::from_json(const JsonObject& json) {
+  const ExampleCursor cursor{.epoch = json.get<int64_t>("epoch"),
+                             .batch = json.get<int64_t>("batch"),
+                             .version = json.get_or<int64_t>("version", 1)};
+  if (cursor.version < 1 || cursor.version > kVersion) {
+    json.refuse("version", "is {}; this program reads up to {}", cursor.version, kVersion);
+  }
+  return cursor;
+}
+
 ExampleStream::ExampleStream(std::vector<Example> examples, const ExampleStreamOptions& options,
                              ExampleCursor start)
     : examples_(std::move(examples)), options_(options), cursor_(start) {
+  options_.plan.unkeyed = start.version == 1;
   require(!examples_.empty(), "there are no examples to learn from");
   for (const Example& example : examples_) {
     lengths_.push_back({std::ssize(example.source), std::ssize(example.target)});
@@ -28,7 +45,7 @@ ExampleBatch ExampleStream::next() {
   for (const int64_t number : out.examples) rows.push_back(examples_[static_cast<size_t>(number)]);
   out.batch = make_batch(rows);
   if (++cursor_.batch == batches()) {
-    cursor_ = {.epoch = cursor_.epoch + 1};
+    cursor_ = {.epoch = cursor_.epoch + 1, .version = cursor_.version};
     plan_epoch();
   }
   out.after = cursor_;

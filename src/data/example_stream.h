@@ -16,13 +16,16 @@ struct ExampleStreamOptions {
 
 // Where a stream of examples stands: before batch `batch` of epoch `epoch`.
 struct ExampleCursor {
+  // 1, which a cursor has that names none: batches are planned unkeyed. A run goes on by the rules
+  // it began with.
+  static constexpr int64_t kVersion = 2;
+
   int64_t epoch = 0;
   int64_t batch = 0;
+  int64_t version = kVersion;
 
-  Json to_json() const { return {{"epoch", epoch}, {"batch", batch}}; }
-  static ExampleCursor from_json(const JsonObject& json) {
-    return {.epoch = json.get<int64_t>("epoch"), .batch = json.get<int64_t>("batch")};
-  }
+  Json to_json() const;
+  static ExampleCursor from_json(const JsonObject& json);
   bool operator==(const ExampleCursor&) const = default;
 };
 

@@ -24,6 +24,7 @@ class Objective {
 
   virtual ExampleLengths lengths(int64_t segment_length) const = 0;
   virtual std::string describe(int64_t segment_length) const = 0;  // one line for the log
+  virtual std::string identity() const = 0;  // differs where the examples of a segment would
   virtual void make(std::span<const int32_t> segment, Random& random, Example& example) const = 0;
 
   // The longest segment whose example fits into `room`.

@@ -12,7 +12,8 @@ enum RandomUse : uint64_t {
   kCorpusChoice,
   kExample,
   kDropout,
-  kHeldOut
+  kHeldOut,
+  kBatchOrder
 };
 
 }  // namespace convseq

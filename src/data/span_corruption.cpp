@@ -71,6 +71,11 @@ std::string SpanCorruption::describe(int64_t segment_length) const {
   return line;
 }
 
+std::string SpanCorruption::identity() const {
+  return fmt::format("span corruption {} {} {}", options_.noise_density, options_.mean_span_length,
+                     vocabulary_.pieces());
+}
+
 void SpanCorruption::make(std::span<const int32_t> segment, Random& random,
                           Example& example) const {
   const auto length = static_cast<int64_t>(segment.size());

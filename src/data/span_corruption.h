@@ -32,6 +32,7 @@ class SpanCorruption : public Objective {
 
   ExampleLengths lengths(int64_t segment_length) const override;
   std::string describe(int64_t segment_length) const override;
+  std::string identity() const override;
   void make(std::span<const int32_t> segment, Random& random, Example& example) const override;
 
  private:

@@ -4,8 +4,10 @@
 
 #include <fstream>
 
+#include "base/checksum.h"
 #include "base/log.h"
 #include "data/segmenter.h"
+#include "data/shard_groups.h"
 #include "data/small_corpus.h"
 #include "data/span_corruption.h"
 #include "data/token_shard_writer.h"
@@ -192,6 +194,46 @@ TEST_F(Stream, RefusesWhatCannotWork) {
   for (const auto& [message, expected] : cases) {
     EXPECT_NE(message.find(expected), std::string::npos) << expected << ", not: " << message;
   }
+}
+
+TEST_F(Stream, RefusesTheCursorOfAnotherObjective) {
+  const StreamCursor cursor = run(options, 1).back().after;
+  const auto other = std::make_shared<SpanCorruption>(
+      tokenizer.vocabulary(), SpanCorruptionOptions{.noise_density = 0.1501});
+  const CorpusStream same_length(tokenizer, other, options);
+  ASSERT_EQ(same_length.segment_length(), open(options).segment_length());
+  EXPECT_NE(message_of<Error>([&] {
+              CorpusStream(tokenizer, other, options, cursor);
+            }).find("another objective"),
+            std::string::npos);
+}
+
+TEST_F(Stream, ACursorThatNamesNoVersionGoesOnByTheRulesItBeganWith) {
+  options.corpora = {{shards, 2.0}};
+  const int64_t segment_length = open(options).segment_length();
+  const ShardGroups groups(TokenCorpus(folder / "shards"),
+                           {.segment_length = segment_length, .seed = options.seed});
+  const uint32_t unnamed =
+      crc32_of(fmt::format("{} {} {}:{}", options.seed, segment_length, groups.fingerprint(), 2.0));
+  const std::vector<StreamBatch> all = run(options, 4);
+  Json saved = all[0].after.to_json();
+  EXPECT_EQ(saved["version"], 2);
+  EXPECT_NE(saved["fingerprint"], unnamed);
+  saved.erase("version");
+  saved["fingerprint"] = unnamed;
+  const std::vector<StreamBatch> rest = run(options, 3, StreamCursor::from_json({saved, "saved"}));
+  for (size_t i = 0; i < rest.size(); ++i) {
+    EXPECT_EQ(rest[i].batch, all[i + 1].batch);
+    EXPECT_EQ(rest[i].after.fingerprint, unnamed);
+    EXPECT_FALSE(rest[i].after.to_json().contains("version"));
+  }
+}
+
+TEST_F(Stream, ValidationFilesOfAFolderOfTextAreNoTrainingText) {
+  options.corpora = {{corpus, 1.0}};
+  const std::vector<StreamBatch> without = run(options, 10);
+  folder.file("text/part.validation.jsonl", "{\"text\": \"never to be seen in training\"}\n");
+  expect_same(run(options, 10), without, 0, "with validation files beside");
 }
 
 TEST_F(Stream, RefusesShardsOfAnotherTokenizer) {

@@ -67,6 +67,32 @@ TEST(ExampleStream, GlobalBatchesAreTheSameForAnyRanksAndFromAnyCursor) {
   }
 }
 
+TEST(ExampleStream, ARunThatBeganUnkeyedGoesOnSo) {
+  const ExampleStreamOptions options{.plan = {.tokens = 500, .seed = 2}};
+  const ExampleCursor old = ExampleCursor::from_json({Json{{"epoch", 1}, {"batch", 3}}, "cursor"});
+  EXPECT_EQ(old.to_json(), (Json{{"epoch", 1}, {"batch", 3}}));
+  std::vector<ExampleLengths> lengths;
+  for (const Example& example : kExamples) {
+    lengths.push_back({std::ssize(example.source), std::ssize(example.target)});
+  }
+  BatchPlanOptions unkeyed = options.plan;
+  unkeyed.unkeyed = true;
+  const BatchPlan plan(lengths, unkeyed, 1);
+  ExampleStream stream(kExamples, options, old);
+  for (size_t i = 3; i < plan.batches().size(); ++i) {
+    const ExampleBatch batch = stream.next();
+    EXPECT_EQ(batch.examples, plan.batches()[i]);
+    EXPECT_EQ(batch.after.version, 1);
+  }
+  EXPECT_EQ(stream.next().examples, BatchPlan(lengths, unkeyed, 2).batches()[0]);
+
+  ExampleStream fresh(kExamples, options);
+  const ExampleBatch first = fresh.next();
+  EXPECT_EQ(first.after.to_json()["version"], 2);
+  EXPECT_EQ(first.examples, BatchPlan(lengths, options.plan, 0).batches()[0]);
+  EXPECT_NE(first.examples, BatchPlan(lengths, unkeyed, 0).batches()[0]);
+}
+
 TEST(ExampleStream, RefusesNothingToLearnFromAndAStrangersCursor) {
   EXPECT_THROW(ExampleStream({}, {}), Error);
   EXPECT_NE(testing::message_of<Error>([] {

@@ -196,8 +196,10 @@ TEST(Corpus, RefusesWhatItCannotWrite) {
             "--shards is 4; allowed: 1 to 3, the number of documents");
   fs::create_directory(folder / "full");
   folder.file("full/mine.txt", "keep me");
-  EXPECT_EQ(message({.documents = 5, .shards = 1}, "full"),
-            (folder / "full").string() + ": is there already; remove it or name another folder");
+  EXPECT_EQ(
+      message({.documents = 5, .shards = 1}, "full"),
+      (folder / "full").string() +
+          ": is not empty and no synthetic corpus (it holds mine.txt); choose another folder");
   EXPECT_TRUE(fs::exists(folder / "full" / "mine.txt"));
 }
 

@@ -28,7 +28,7 @@ struct Made {
 std::vector<Made> make_tasks(const SuiteOptions& options) {
   std::vector<Made> made;
   for (auto& family : make_families(options)) {
-    TaskData data = draw_task(*family, options.sizes, options.seed);
+    TaskData data = draw_task(*family, {.sizes = options.sizes, .seed = options.seed});
     made.push_back({std::move(family), std::move(data)});
   }
   return made;
@@ -316,7 +316,7 @@ TEST(SpanAnswer, StandsInItsContextAndCannotBeToldFromTheContext) {
 TEST(Compositional, ShowsInTrainingNothingThatGeneralisationTries) {
   const CompositionalOptions options{.depth = 2, .places = 2};
   const Compositional family(options);
-  const TaskData data = draw_task(family, kSizes, 3);
+  const TaskData data = draw_task(family, {.sizes = kSizes, .seed = 3});
   Counts categories;
   for (const auto& [split, examples] : data.splits) {
     for (const Example& example : examples) {
@@ -337,7 +337,7 @@ TEST(Compositional, ShowsInTrainingNothingThatGeneralisationTries) {
 }
 
 TEST(Compositional, ShowsInTrainingEveryWordThatGeneralisationUses) {
-  const TaskData data = draw_task(Compositional({}), {}, 3);
+  const TaskData data = draw_task(Compositional({}), {.seed = 3});
   std::set<std::string> seen;
   for (const Example& example : data.splits.at(Split::Train)) {
     for (std::string_view word : words_of(example.inputs[0].text)) seen.emplace(word);

@@ -17,7 +17,7 @@ TEST(Suite, WritesTaskFilesThatTheTaskReaderReads) {
   TempFolder folder;
   write_suite(folder / "tasks", kSmall);
   for (const auto& family : make_families(kSmall)) {
-    const TaskData data = draw_task(*family, kSmall.sizes, kSmall.seed);
+    const TaskData data = draw_task(*family, {.sizes = kSmall.sizes, .seed = kSmall.seed});
     const Task task = find_task((folder / "tasks" / data.description.name / "task.json").string());
     EXPECT_EQ(task.labels, data.description.labels);
     for (const auto& [split, examples] : data.splits) {
