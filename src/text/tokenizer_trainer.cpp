@@ -2,10 +2,14 @@
 
 #include <sentencepiece_trainer.h>
 
+#include <optional>
+
 #include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "text/elapsed_progress.h"
 #include "text/sentence_sample.h"
 #include "text/sentinels.h"
+#include "text/trim.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -24,11 +28,38 @@ class Sentences : public sentencepiece::SentenceIterator {
   std::vector<std::string>::const_iterator next_, end_;
 };
 
-// "Internal: src/trainer_interface.cc(590) [(a) == (b)] Vocabulary size too high (…)": keep the
-// end.
-std::string_view reason_of(std::string_view message) {
+// "Internal: src/trainer_interface.cc(590) [(a) == (b)] Vocabulary size too high (…)": the end, in
+// one line and with our names of its flags.
+std::string reason_of(std::string_view message) {
   const size_t bracket = message.rfind("] ");
-  return bracket == message.npos ? message : message.substr(bracket + 2);
+  std::string reason(bracket == message.npos ? message : message.substr(bracket + 2));
+  static constexpr std::pair<std::string_view, std::string_view> kOurNames[] = {
+      {"\n", " "},
+      {"--vocab_size", "--vocabulary"},
+      {"vocab_size", "--vocabulary"},
+      {"decrease character_coverage with --character_coverage option",
+       "lower --character-coverage"},
+      {"--character_coverage", "--character-coverage"},
+      {"--input_sentence_size", "--lines"},
+      {"required_chars", "the number of characters that need a piece"}};
+  for (const auto& [theirs, ours] : kOurNames) {
+    for (size_t at = reason.find(theirs); at != reason.npos; at = reason.find(theirs, at)) {
+      reason.replace(at, theirs.size(), ours);
+      at += ours.size();
+    }
+  }
+  return trimmed(reason);
+}
+
+// What SentencePiece needs beside the characters: padding, EOS, unknown, and bytes.
+void check(const TokenizerTrainerOptions& options) {
+  const int32_t fewest = Vocabulary::kUnknown + 2 + (options.byte_fallback ? 256 : 0);
+  require(options.pieces >= fewest,
+          "--vocabulary {} is too small: {} pieces are needed before the first of text{}",
+          options.pieces, fewest - 1,
+          options.byte_fallback ? "; --no-byte-fallback saves 256" : "");
+  require(options.character_coverage >= 0.98 && options.character_coverage <= 1,
+          "--character-coverage is {}; allowed: 0.98 to 1", options.character_coverage);
 }
 
 Json tokenizer_config() {
@@ -49,6 +80,13 @@ Json tokenizer_config() {
 std::string train_tokenizer(const std::vector<std::string>& sentences,
                             const TokenizerTrainerOptions& options) {
   require(!sentences.empty(), "the corpus holds no text to train a tokenizer on");
+  check(options);
+  std::optional<ElapsedProgress> progress;
+  if (options.progress && !options.verbose) {
+    progress.emplace(ElapsedProgressOptions{
+        .label = fmt::format("training a {} tokenizer of {} pieces on {} lines",
+                             name_of(options.kind), options.pieces, sentences.size())});
+  }
   constexpr int kSilent = 3, kTalkative = 0;
   const std::unordered_map<std::string, std::string> arguments = {
       {"model_type", std::string(name_of(options.kind))},
@@ -66,6 +104,7 @@ std::string train_tokenizer(const std::vector<std::string>& sentences,
   Sentences iterator(sentences);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &iterator, &model);
+  progress.reset();
   require(status.ok(), "cannot train a {} tokenizer of {} pieces on {} sentences: {}",
           name_of(options.kind), options.pieces, sentences.size(), reason_of(status.message()));
   return model;

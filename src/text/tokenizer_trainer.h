@@ -21,6 +21,7 @@ struct TokenizerTrainerOptions {
   bool byte_fallback = true;           // 256 pieces that spell what no other piece can
   double character_coverage = 0.9995;  // share of the characters that get pieces of their own
   bool verbose = false;                // SentencePiece's own messages on standard error
+  bool progress = false;               // else the time that has passed, now and then
 };
 
 // Trains a SentencePiece model with T5's layout of ids and T5's normalisation (nmt_nfkc: NFKC, and
