@@ -7,11 +7,12 @@
 #include <mutex>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/json_file.h"
+#include "base/output_folder.h"
 #include "data/line_writer.h"
 #include "data/synth/document.h"
-#include "data/synth/new_folder.h"
 
 namespace convseq::synth {
 namespace {
@@ -97,8 +98,9 @@ CorpusReport write_corpus(const std::filesystem::path& folder, const CorpusOptio
   require(options.shards >= 1 && options.shards <= options.documents,
           "--shards is {}; allowed: 1 to {}, the number of documents", options.shards,
           options.documents);
+  check_output_folder(folder, FolderKind::Corpus);
   CorpusReport report;
-  write_new_folder(folder, [&](const std::filesystem::path& inside) {
+  write_folder_atomically(folder, [&](const std::filesystem::path& inside) {
     report = CorpusWriter(inside, options).write();
   });
   return report;

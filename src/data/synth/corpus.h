@@ -11,7 +11,8 @@ struct CorpusOptions {
   int64_t validation_documents = 400;
   int64_t shards = 4;
   uint64_t seed = 1;
-  std::function<void(int64_t written)> on_progress = [](int64_t) {};  // one call at a time
+  // One call at a time. What it throws ends the work, and leaves no folder.
+  std::function<void(int64_t written)> on_progress = [](int64_t) {};
 };
 
 struct CorpusReport {

@@ -2,12 +2,13 @@
 
 #include <stdexcept>
 
+#include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "base/output_folder.h"
 #include "data/line_writer.h"
 #include "data/synth/compositional.h"
 #include "data/synth/lexical.h"
 #include "data/synth/long_range.h"
-#include "data/synth/new_folder.h"
 #include "data/synth/pair.h"
 #include "data/synth/scope.h"
 #include "data/synth/span_answer.h"
@@ -114,14 +115,38 @@ std::vector<std::unique_ptr<TaskFamily>> make_families(const SuiteOptions& optio
   return families;
 }
 
+double suite_memory(const SuiteOptions& options) {
+  // Each text is there three times (example, texts that are taken, check for leaks), then as bytes
+  // to write, and as words of the baselines.
+  constexpr double kPerByte = 6, kPerExample = 1000;
+  const double examples = static_cast<double>(options.sizes.train) +
+                          static_cast<double>(options.sizes.validation) +
+                          2 * static_cast<double>(options.sizes.test);
+  double most = 0;
+  for (const auto& family : make_families(options)) {
+    Random random(options.seed);
+    const auto group = family->draw_group(Split::Train, 0, random);
+    double bytes = 0;
+    for (const Example& example : group) {
+      for (const Input& input : example.inputs) bytes += static_cast<double>(input.text.size());
+    }
+    const double each = bytes / static_cast<double>(group.size());
+    most = std::max(most, examples * (kPerExample + kPerByte * each));
+  }
+  return most;
+}
+
 std::vector<Baseline> write_suite(const fs::path& folder, const SuiteOptions& options) {
+  check_output_folder(folder, FolderKind::Tasks);
   const auto families = make_families(options);
   std::vector<Baseline> baselines;
-  write_new_folder(folder, [&](const fs::path& inside) {
+  write_folder_atomically(folder, [&](const fs::path& inside) {
     Json report = Json::array();
     for (const auto& family : families) {
-      const TaskData data = draw_task(*family, options.sizes, options.seed);
+      const TaskData data =
+          draw_task(*family, {.sizes = options.sizes, .seed = options.seed, .poll = options.poll});
       write_task(inside / data.description.name, data);
+      options.poll();
       for (const Baseline& row : measure_baselines(*family, data)) {
         if (row.oracle < 1) throw std::logic_error(row.task + ": its solver is not always right");
         report.push_back(row.to_json());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,10 +29,15 @@ struct SuiteOptions {
   int64_t places = 2;                             // compositional: places in one noun phrase
   std::vector<int64_t> comparisons = {1, 2, 4};   // pair
   std::vector<int64_t> facts = {4};               // span: in one context
+  std::function<void()> poll = [] {};             // called often; what it throws ends the work
 };
 
 // The one place that knows every family.
 std::vector<std::unique_ptr<TaskFamily>> make_families(const SuiteOptions& options);
+
+// About how many bytes of memory write_suite() takes: the largest of its tasks, from the texts of a
+// first draw.
+double suite_memory(const SuiteOptions& options);
 
 // Writes a folder a task, with a file of JSON lines a split and task.json, and baselines.json for
 // all of them, into `folder`, which must be new or empty.

@@ -36,15 +36,16 @@ std::set<std::string> distinct_texts(const std::vector<Example>& group,
 
 class TaskDrawer {
  public:
-  TaskDrawer(const TaskFamily& family, uint64_t seed)
-      : family_(family), description_(family.describe()), seed_(seed) {}
+  TaskDrawer(const TaskFamily& family, const DrawOptions& options)
+      : family_(family), description_(family.describe()), options_(options) {}
 
   std::vector<Example> draw(Split split, int64_t size) {
     std::vector<Example> examples;
     uint64_t attempt = 0;
     int64_t refused = 0;
     for (int64_t number = 0; static_cast<int64_t>(examples.size()) < size;) {
-      Random random(seed_, {kTaskStream, static_cast<uint64_t>(split), attempt++});
+      options_.poll();
+      Random random(options_.seed, {kTaskStream, static_cast<uint64_t>(split), attempt++});
       const auto group = family_.draw_group(split, number, random);
       if (!claim(group)) {
         require(
@@ -57,7 +58,7 @@ class TaskDrawer {
       ++number;
       examples.insert(examples.end(), group.begin(), group.end());
     }
-    Random(seed_, {kTaskOrderStream, static_cast<uint64_t>(split)}).shuffle(examples);
+    Random(options_.seed, {kTaskOrderStream, static_cast<uint64_t>(split)}).shuffle(examples);
     return examples;
   }
 
@@ -73,18 +74,19 @@ class TaskDrawer {
 
   const TaskFamily& family_;
   TaskDescription description_;
-  uint64_t seed_;
+  const DrawOptions& options_;
   std::unordered_set<std::string> taken_;
 };
 
 }  // namespace
 
-TaskData draw_task(const TaskFamily& family, const SplitSizes& sizes, uint64_t seed) {
+TaskData draw_task(const TaskFamily& family, const DrawOptions& options) {
+  const SplitSizes& sizes = options.sizes;
   require(sizes.train >= 1, "--train is {}; allowed: 1 or more", sizes.train);
   require(sizes.validation >= 1, "--validation is {}; allowed: 1 or more", sizes.validation);
   require(sizes.test >= 1, "--test is {}; allowed: 1 or more", sizes.test);
   TaskData data{.description = family.describe(), .splits = {}};
-  TaskDrawer drawer(family, seed);
+  TaskDrawer drawer(family, options);
   for (Split split : data.description.splits) {
     data.splits[split] = drawer.draw(split, size_of(split, sizes));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -19,9 +20,15 @@ struct TaskData {
   std::map<Split, std::vector<Example>> splits;
 };
 
+struct DrawOptions {
+  SplitSizes sizes = {};
+  uint64_t seed = 1;
+  std::function<void()> poll = [] {};  // called for each group; what it throws ends the work
+};
+
 // A function of its arguments alone. No text of a distinct field stands in two groups of examples;
 // where a family has too few different texts for that, an Error says so.
-TaskData draw_task(const TaskFamily& family, const SplitSizes& sizes, uint64_t seed);
+TaskData draw_task(const TaskFamily& family, const DrawOptions& options);
 
 // Throws where a text of a distinct field stands in two splits.
 void check_no_leaks(const TaskData& data);
