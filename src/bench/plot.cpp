@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 
@@ -23,7 +27,7 @@ std::string data_block(size_t number, const Series& series) {
   return text + "END\n";
 }
 
-std::string script_for(const std::filesystem::path& path, const Plot& plot) {
+std::string script_for(const Plot& plot) {
   std::string script;
   std::vector<std::string> lines;
   for (size_t i = 0; i < plot.series.size(); ++i) {
@@ -34,7 +38,6 @@ std::string script_for(const std::filesystem::path& path, const Plot& plot) {
                     series.colour, series.dashed ? 2 : 1, quoted(series.title)));
   }
   script += "set terminal svg size 800,480 background '#ffffff' font 'sans-serif,13' noenhanced\n";
-  script += fmt::format("set output {}\n", quoted(path.string()));
   script +=
       fmt::format("set xlabel {}\nset ylabel {}\n", quoted(plot.x_label), quoted(plot.y_label));
   script += "set logscale x 2\nset grid linecolor '#dddddd'\nset key outside right\n";
@@ -53,16 +56,32 @@ bool has_points(const Plot& plot) {
 
 void require_gnuplot(const std::string& flag) {
   require(std::system("command -v gnuplot > /dev/null 2>&1") == 0,
-          "{}: gnuplot is not installed; install it, or leave {} out", flag, flag);
+          "{}: gnuplot is not installed; install it (Debian and Ubuntu: apt-get install "
+          "gnuplot-nox), or leave {} out",
+          flag, flag);
 }
 
-void write_svg(const std::filesystem::path& path, const Plot& plot) {
-  require(has_points(plot), "{}: nothing to draw", path.string());
-  std::FILE* gnuplot = ::popen("gnuplot > /dev/null 2>&1", "w");
-  require(gnuplot != nullptr, "{}: gnuplot does not start", path.string());
-  const std::string script = script_for(path, plot);
-  std::fwrite(script.data(), 1, script.size(), gnuplot);
-  require(::pclose(gnuplot) == 0, "{}: gnuplot cannot write it", path.string());
+std::string draw_svg(const Plot& plot) {
+  require(has_points(plot), "plot of {}: nothing to draw", plot.y_label);
+  // gnuplot reads the script from a file, so that its standard output can be read here.
+  std::string script = (std::filesystem::temp_directory_path() / "convseq-plot-XXXXXX").string();
+  const int file = ::mkstemp(script.data());
+  require(file >= 0, "{}: cannot create: {}", script, std::strerror(errno));
+  const std::string text = script_for(plot);
+  const bool written = ::write(file, text.data(), text.size()) == std::ssize(text);
+  ::close(file);
+  std::string svg;
+  std::FILE* gnuplot =
+      written ? ::popen(("gnuplot '" + script + "' 2> /dev/null").c_str(), "r") : nullptr;
+  if (gnuplot != nullptr) {
+    char buffer[4096];
+    size_t got = 0;
+    while ((got = std::fread(buffer, 1, sizeof buffer, gnuplot)) > 0) svg.append(buffer, got);
+  }
+  const bool drawn = gnuplot != nullptr && ::pclose(gnuplot) == 0;
+  std::filesystem::remove(script);
+  require(drawn, "plot of {}: gnuplot cannot draw it", plot.y_label);
+  return svg;
 }
 
 }  // namespace convseq::bench

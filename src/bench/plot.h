@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +23,6 @@ struct Plot {
 
 // Plots are drawn by gnuplot. Asked before a long measurement, not after it.
 void require_gnuplot(const std::string& flag);
-void write_svg(const std::filesystem::path& path, const Plot& plot);
+std::string draw_svg(const Plot& plot);  // the text of an SVG file
 
 }  // namespace convseq::bench

@@ -5,7 +5,7 @@ namespace convseq::cli {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "bench", "Measure the convolutions, a training step, speed against length, and decoding");
+      "bench", "Benchmarks: convolutions, a training step, speed by length, decoding");
   command->require_subcommand(1);
   add_bench_ops(*command);
   add_bench_step(*command);

@@ -19,7 +19,7 @@ struct Flags {
 
 void print_table(const std::vector<bench::DecodeSpeed>& speeds) {
   fmt::print("{:<10} {:>8} {:>11} {:>9} {:>12} {:>12}\n", "mixer", "position", "tokens/s",
-             "ms a step", "state", "source state");
+             "ms/step", "state", "source state");
   for (const bench::DecodeSpeed& speed : speeds) {
     fmt::print("{:<10} {:>8} {:>11.1f} {:>9.3f} {:>12} {:>12}\n", speed.mixer, speed.position,
                speed.tokens_per_second, speed.step_ms,
@@ -41,7 +41,7 @@ void run(Flags& flags) {
     }
   }
   options.models = flags.models.configs(flags.common, kFamilies);
-  BenchRun run(flags.common, "bench decode");
+  BenchRun run(flags.common, "bench decode", {"speed", "state"});
   options.watch = run.watch();
   const auto speeds = bench::measure_decoding(options);
   run.finish(bench::rows_of(speeds), [&] { print_table(speeds); });
@@ -55,19 +55,17 @@ void add_bench_decode(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::DecodeSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "decode", "Greedy decoding against position: tokens a second, and bytes remembered");
+      "decode", "Greedy decoding by position: tokens per second and bytes of decode state");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
-  command
-      ->add_option("--positions", options.positions,
-                   "Where to measure, ascending; else 16, 32 … 256, on a GPU … 2048")
-      ->delimiter(',')
-      ->check(kPositive);
-  command->add_option("--batch", flags->batch, "Sequences at once; else 1, on a GPU 64")
-      ->check(kPositive);
-  command->add_option("--source", flags->source, "Source length; else 64, on a GPU 512")
-      ->check(kPositive);
+  add_counts(*command, "--positions", options.positions,
+             "Positions to measure at, ascending (default: 16, 32 … 256, on a GPU … 2048)",
+             {.max = kLongest});
+  add_count(*command, "--batch", flags->batch, "Sequences per batch (default: 1, on a GPU 64)",
+            {.max = kMostRows});
+  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
+            {.max = kLongest});
   add_plot_flag(*command, flags->common,
-                "Draw FILE-speed.svg and FILE-state.svg, both axes logarithmic");
+                "Plots FILE-speed.svg and FILE-state.svg, both axes logarithmic");
   add_bench_flags(*command, flags->common);
   command->footer(
       "Example:\n  convseq bench decode --models paper-light-base,paper-transformer-base --batch 8 "

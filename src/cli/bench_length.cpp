@@ -61,7 +61,7 @@ void run(Flags& flags) {
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 1024, options.tokens);
   if (options.lengths.empty()) options.lengths = default_lengths(options.training.device);
   options.models = flags.models.configs(flags.common, kFamilies);
-  BenchRun run(flags.common, "bench length");
+  BenchRun run(flags.common, "bench length", {"speed", "flops"});
   options.watch = run.watch();
   const auto speeds = bench::measure_lengths(options);
   run.finish(bench::rows_of(speeds), [&] { print_table(speeds); });
@@ -75,22 +75,16 @@ void add_bench_length(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::LengthSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "length", "Speed, FLOPs and memory against length, for every mixer: the paper's figures");
+      "length", "Speed, FLOPs and memory by length for every mixer: the paper's figures");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
-  command
-      ->add_option("--lengths", options.lengths,
-                   "Source lengths; else 64, 128 … 1024, on a GPU … 16384")
-      ->delimiter(',')
-      ->check(kPositive);
-  command
-      ->add_option("--tokens", flags->tokens,
-                   "Of the sources, a step, at every length; else 1024, on a GPU 32768")
-      ->check(kPositive);
-  command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(kPositive)
-      ->capture_default_str();
+  add_counts(*command, "--lengths", options.lengths,
+             "Source lengths (default: 64, 128 … 1024, on a GPU … 16384)", {.max = kLongest});
+  add_count(*command, "--tokens", flags->tokens,
+            "Source tokens per step, at every length (default: 1024, on a GPU 32768)",
+            {.max = kMostRows});
+  add_rounds(*command, options.timing.rounds);
   add_plot_flag(*command, flags->common,
-                "Draw FILE-speed.svg and FILE-flops.svg, both axes logarithmic");
+                "Plots FILE-speed.svg and FILE-flops.svg, both axes logarithmic");
   add_bench_flags(*command, flags->common);
   command->footer(
       "Example:\n  convseq bench length --models paper-light-tiny,paper-transformer-tiny --lengths "

@@ -57,34 +57,29 @@ void run(Flags& flags) {
   run.finish(rows, [&] { print_table(speeds, options); });
 }
 
-void add_positive(CLI::App& command, const char* name, int64_t& value, const char* text) {
-  command.add_option(name, value, text)->check(kPositive)->capture_default_str();
-}
-
 }  // namespace
 
 void add_bench_ops(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::ConvSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "ops", "The convolutions, forward and backward, against moving their bytes once");
-  add_enums(*command, "--ops", options.ops, "Which");
-  command->add_option("--kernels", flags->kernels, "Kernel sizes; else 7, on a GPU 7,15,31")
-      ->delimiter(',')
-      ->check(kPositive);
-  command->add_option("--batch", flags->batch, "Sequences; else 8, on a GPU 64")->check(kPositive);
-  add_positive(*command, "--time", options.time, "Length of each");
-  add_positive(*command, "--channels", options.channels, "Channels");
-  add_positive(*command, "--heads", options.heads, "Taps are shared by channels/heads channels");
-  add_positive(*command, "--dilation", options.dilation, "Of dilated_conv");
-  command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(kPositive)
-      ->capture_default_str();
-  command
-      ->add_option("--cache-mb", flags->cache_mb,
-                   "Buffers rotate beyond so many MiB; else beyond the largest cache")
-      ->check(kPositive);
-  command->add_flag("!--no-peers", options.peers, "Leave out libtorch's own convolutions");
+      "ops", "Convolutions, forward and backward, against moving their bytes once");
+  add_enums(*command, "--ops", options.ops, "Convolutions to measure");
+  add_counts(*command, "--kernels", flags->kernels, "Kernel sizes (default: 7, on a GPU 7,15,31)",
+             {.max = kLongest});
+  add_count(*command, "--batch", flags->batch, "Sequences per batch (default: 8, on a GPU 64)",
+            {.max = kMostRows});
+  add_count(*command, "--time", options.time, "Length of each sequence", {.max = kLongest});
+  add_count(*command, "--channels", options.channels, "Channels", {.max = kLongest});
+  add_count(*command, "--heads", options.heads,
+            "Convolution heads; channels/heads channels share their taps", {.max = kLongest});
+  add_count(*command, "--dilation", options.dilation, "Dilation of dilated_conv",
+            {.max = kLongest});
+  add_rounds(*command, options.timing.rounds);
+  add_count(*command, "--cache-mb", flags->cache_mb,
+            "Bytes in MiB over which buffers rotate (default: the largest cache)", {.max = 1 << 20})
+      ->default_str("");
+  command->add_flag("!--no-peers", options.peers, "Without libtorch's own convolutions");
   add_bench_flags(*command, flags->common);
   command->footer(
       "×floor: time against moving every input and output once at the copy bandwidth of this run."

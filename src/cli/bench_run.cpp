@@ -38,11 +38,10 @@ std::string command_line() {
   return line;
 }
 
-void require_folder_of(const char* flag, const fs::path& file) {
-  if (file.empty() || file == "-") return;
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  require(fs::is_directory(folder), "{} {}: there is no folder {}", flag, file.string(),
-          folder.string());
+fs::path with_suffix(fs::path path, const std::string& suffix) {
+  path.replace_extension();
+  path += "-" + suffix + ".svg";
+  return path;
 }
 
 }  // namespace
@@ -53,22 +52,24 @@ torch::Dtype BenchFlags::type() const {
 
 void add_bench_flags(CLI::App& command, BenchFlags& flags) {
   add_device(command, flags.device);
+  add_enum(command, "--precision", flags.precision,
+           "Precision of the arithmetic (default: bf16 on a GPU, fp32 on a CPU)");
   command
-      .add_option_function<std::string>(
-          "--precision",
-          [&flags](const std::string& name) {
-            flags.precision = enum_of_flag<Precision>("--precision", name);
-          },
-          fmt::format("What to compute in ({}); else bf16 on a GPU, fp32 on a CPU",
-                      all_names<Precision>()))
-      ->type_name("NAME");
-  command.add_option("--json", flags.json,
-                     "Write the rows here, as bench/results has them; -: print them, no table");
+      .add_option("--json", flags.json,
+                  "File for the rows, as bench/results holds them; - prints them instead of the "
+                  "table")
+      ->type_name("FILE");
+  add_max_memory(command, flags.max_memory);
   command.add_flag("--quiet", flags.quiet, "No progress on standard error");
 }
 
 void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description) {
-  command.add_option("--plot", flags.plot, description + " (needs gnuplot)")->type_name("FILE.svg");
+  command.add_option("--plot", flags.plot, description + " (needs gnuplot, Debian's gnuplot-nox)")
+      ->type_name("FILE.svg");
+}
+
+void add_rounds(CLI::App& command, int& rounds) {
+  add_count(command, "--rounds", rounds, "Timings that the median is taken of", {.max = 1'000'000});
 }
 
 std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags,
@@ -88,22 +89,28 @@ std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags,
 void add_model_flags(CLI::App& command, BenchModels& models, const std::string& families) {
   command
       .add_option("--models,--model", models.names,
-                  fmt::format("Presets, config files or model folders; else paper-{{{}}}, base on "
-                              "a GPU, tiny on a CPU",
+                  fmt::format("Presets, config files or model folders (default: paper-{{{}}}, base "
+                              "on a GPU, tiny on a CPU)",
                               families))
       ->type_name("MODEL,...")
       ->delimiter(',');
-  command.add_option("--set", models.overrides, "Override a config key: --set kernel_sizes=15")
+  command.add_option("--set", models.overrides, "Override of a config key: --set kernel_sizes=15")
       ->type_name("KEY=VALUE");
 }
 
-BenchRun::BenchRun(const BenchFlags& flags, std::string label)
+BenchRun::BenchRun(const BenchFlags& flags, std::string label,
+                   const std::vector<std::string>& plots)
     : flags_(flags), label_(std::move(label)) {
-  require_folder_of("--json", flags.json);
-  require_folder_of("--plot", flags.plot);
-  if (!flags.plot.empty()) bench::require_gnuplot("--plot");
-  bench::keep_freed_memory();
   end_on_signals();
+  if (!flags.plot.empty()) {
+    require(flags.plot != "-", "--plot -: makes {} files; give a file name", plots.size());
+    bench::require_gnuplot("--plot");
+    for (const std::string& suffix : plots) {
+      plots_[suffix] = std::make_unique<OutputFile>(with_suffix(flags.plot, suffix));
+    }
+  }
+  if (!flags.json.empty()) json_.emplace(flags.json);
+  bench::keep_freed_memory();
 }
 
 bench::Watch BenchRun::watch() {
@@ -124,23 +131,21 @@ void BenchRun::finish(const std::vector<bench::Row>& rows,
   progress_.reset();
   const bench::Report report{
       .command = command_line(), .machine = machine_of(device_of(flags_.device)), .rows = rows};
-  if (flags_.json == "-") {
-    fmt::print("{}\n", bench::to_json(report).dump(2));
-  } else {
-    print_table();
+  if (flags_.json != "-") print_table();
+  if (interrupted()) {
+    const bool writes = json_.has_value() || !plots_.empty();
+    throw Stopped(label_ + (writes ? ": stopped; no file was written" : ": stopped"));
   }
-  require(!interrupted(), "{}: interrupted; no file was written", label_);
-  if (!flags_.json.empty() && flags_.json != "-") {
-    write_json_file(flags_.json, bench::to_json(report));
-  }
+  if (!json_) return;
+  json_->write(bench::to_json(report).dump(2) + "\n");
+  json_->commit();
 }
 
-void BenchRun::draw(const std::string& suffix, const bench::Plot& plot) const {
+void BenchRun::draw(const std::string& suffix, const bench::Plot& plot) {
   if (flags_.plot.empty()) return;
-  fs::path path = flags_.plot;
-  path.replace_extension();
-  path += "-" + suffix + ".svg";
-  bench::write_svg(path, plot);
+  OutputFile& file = *plots_.at(suffix);
+  file.write(bench::draw_svg(plot));
+  file.commit();
 }
 
 }  // namespace convseq::cli

@@ -8,6 +8,7 @@
 
 #include "base/benchmark_report.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "bench/plot.h"
 #include "bench/watch.h"
@@ -22,6 +23,7 @@ struct BenchFlags {
   std::optional<Precision> precision;  // none: bf16 on a GPU, fp32 on a CPU
   std::filesystem::path json;
   std::filesystem::path plot;
+  double max_memory = 0;  // bytes; 0: what is free
   bool quiet = false;
 
   torch::Dtype type() const;
@@ -29,6 +31,7 @@ struct BenchFlags {
 
 void add_bench_flags(CLI::App& command, BenchFlags& flags);
 void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description);
+void add_rounds(CLI::App& command, int& rounds);
 
 // Which models; none named: the defaults of this device, "paper-light-tiny" on a CPU, "-base" on a
 // GPU.
@@ -49,21 +52,24 @@ T or_default(const std::optional<T>& given, const BenchFlags& flags, T on_cpu, T
   return device_of(flags.device).is_cuda() ? on_gpu : on_cpu;
 }
 
-// One run: refuses what could not be written before any work, shows progress, ends on signals.
+// One run: opens what it will write before any work, shows progress, ends on signals.
 class BenchRun {
  public:
-  BenchRun(const BenchFlags& flags, std::string label);
+  // `plots` are the suffixes of what --plot draws: "speed" makes docs/length-speed.svg of
+  // docs/length.svg.
+  BenchRun(const BenchFlags& flags, std::string label, const std::vector<std::string>& plots = {});
 
   bench::Watch watch();
   // Prints the table, or the rows as JSON for `--json -`; writes the JSON file. A run that was
-  // interrupted prints what it has, and writes nothing.
+  // stopped prints what it has, writes nothing and throws Stopped.
   void finish(const std::vector<bench::Row>& rows, const std::function<void()>& print_table);
-  // docs/length.svg with suffix "speed": docs/length-speed.svg.
-  void draw(const std::string& suffix, const bench::Plot& plot) const;
+  void draw(const std::string& suffix, const bench::Plot& plot);
 
  private:
   const BenchFlags& flags_;
   std::string label_;
+  std::optional<OutputFile> json_;
+  std::map<std::string, std::unique_ptr<OutputFile>> plots_;  // by suffix
   std::unique_ptr<Progress> progress_;
 };
 

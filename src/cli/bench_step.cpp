@@ -106,37 +106,33 @@ void add_bench_step(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::StepSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "step", "A training step on random tokens, against its matrix products and its bytes");
+      "step", "Training step on random tokens, against its matrix products and its bytes");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
-  command->add_option("--source", flags->source, "Source length; else 64, on a GPU 512")
-      ->check(kPositive);
-  command->add_option("--target", flags->target, "Target length; else 16, on a GPU 114")
-      ->check(kPositive);
-  command->add_option("--tokens", flags->tokens, "Of the sources, a step; else 512, on a GPU 32768")
-      ->check(kPositive);
-  command
-      ->add_option("--padding", options.padding,
-                   "Share of the sources that is padding; 0: no padding, and no masks")
-      ->check(CLI::Range(0.0, 0.499))
-      ->capture_default_str();
-  add_enum(*command, "--optimizer", options.training.optimizer.kind, "What moves the weights");
+  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
+            {.max = kLongest});
+  add_count(*command, "--target", flags->target, "Target length (default: 16, on a GPU 114)",
+            {.max = kLongest});
+  add_count(*command, "--tokens", flags->tokens,
+            "Source tokens per step (default: 512, on a GPU 32768)", {.max = kMostRows});
+  add_real(*command, "--padding", options.padding,
+           "Share of padding in the sources (0 = no padding and no masks)", {.max = 0.499});
+  add_enum(*command, "--optimizer", options.training.optimizer.kind, "Optimizer");
   command->add_flag("--recompute", options.training.step.recompute,
-                    "Compute activations again in the backward pass");
-  command->add_option("--rounds", options.timing.rounds, "Medians of so many counts")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--round-ms", options.timing.round_ms, "Each count takes about so long")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--peer", flags->peer, "The lines that bench/peer_step.py printed");
-  command->add_flag("!--no-products", options.products, "Do not time the products alone");
+                    "Recompute activations in the backward pass");
+  add_rounds(*command, options.timing.rounds);
+  add_real(*command, "--round-ms", options.timing.round_ms, "Duration of a timing in milliseconds",
+           {.max = 1e6, .above_min = true});
+  command->add_option("--peer", flags->peer, "Output of bench/peer_step.py to compare with")
+      ->type_name("FILE");
+  command->add_flag("!--no-products", options.products, "Without timing the products alone");
   command->add_flag("--detail", flags->detail, "Every product, and the bytes of every other part");
   command->add_flag("!--no-graph", options.training.step.graph,
-                    "Launch every step anew, instead of recording it once");
-  CLI::Option* profile = command->add_flag("--profile", options.profile,
-                                           "Ten more steps: a GPU's time by part of the step");
-  command->add_option("--longest", flags->longest, "List so many kernels of the profile too")
-      ->check(kPositive)
+                    "Launch every step anew instead of replaying a CUDA graph");
+  CLI::Option* profile = command->add_flag(
+      "--profile", options.profile, "Ten more steps with the GPU's time by part of the step");
+  add_count(*command, "--longest", flags->longest, "Number of kernels of the profile to list",
+            {.max = kMostRows})
+      ->default_str("")
       ->needs(profile);
   add_bench_flags(*command, flags->common);
   command->footer(

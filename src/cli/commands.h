@@ -2,15 +2,23 @@
 
 #include <CLI/CLI.hpp>
 
-// One file a command. Each function declares its options on `program` and sets a callback that runs
-// it; errors are thrown and reported in one place, main().
+// One file per command. Each function declares its options on `program` and sets a callback that
+// runs it; errors are thrown and reported in one place, main().
 namespace convseq::cli {
 
+// What a corpus may be, for every command that reads one.
+inline constexpr const char* kCorpusHelp =
+    "File, folder or pattern: .json or .jsonl (one text field per line), .txt (one document per "
+    "line), plain or with .gz or .zst; - reads standard input";
+
 void add_bench(CLI::App& program);
+void add_completion(CLI::App& program);
 void add_convert(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_finetune(CLI::App& program);
+void add_help(CLI::App& program);  // after all other commands
 void add_inspect(CLI::App& program);
+void add_man(CLI::App& program);
 void add_pretrain(CLI::App& program);
 void add_synth(CLI::App& program);
 void add_task(CLI::App& program);

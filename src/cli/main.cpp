@@ -1,12 +1,22 @@
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "base/memory.h"
 #include "cli/commands.h"
+#include "cli/frame/command_table.h"
+#include "cli/frame/config_file.h"
+#include "cli/frame/help_format.h"
+#include "cli/frame/usage_error.h"
 #include "cli/signals.h"
 
+namespace convseq::cli {
 namespace {
 
-constexpr int kInternalError = 1;
+constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
 int report(int code, std::string_view message) {
@@ -14,45 +24,85 @@ int report(int code, std::string_view message) {
   return code;
 }
 
-int run(int argc, char** argv) {
-  CLI::App program("Convolutional seq2seq models, pre-trained, and the Transformer beside them.",
-                   "convseq");
+void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.fallthrough(false);
-  convseq::cli::add_bench(program);
-  convseq::cli::add_convert(program);
-  convseq::cli::add_evaluate(program);
-  convseq::cli::add_finetune(program);
-  convseq::cli::add_inspect(program);
-  convseq::cli::add_pretrain(program);
-  convseq::cli::add_synth(program);
-  convseq::cli::add_task(program);
-  convseq::cli::add_tokenize(program);
-  convseq::cli::add_tokenizer(program);
-  convseq::cli::add_version(program);
+  program.formatter(std::make_shared<HelpFormat>());  // the commands take it over
+  program.set_version_flag("--version", "convseq " CONVSEQ_VERSION, "Version, in one line");
+  add_pretrain(program);
+  add_finetune(program);
+  add_evaluate(program);
+  add_tokenizer(program);
+  add_tokenize(program);
+  add_task(program);
+  add_inspect(program);
+  add_convert(program);
+  add_synth(program);
+  add_bench(program);
+  add_version(program);
+  add_completion(program);
+  add_man(program);
+  add_help(program);
+  add_config_option(program);
+  program.footer("Help on a command: convseq help COMMAND");
+}
+
+// The library names no flags; whoever was refused for lack of memory may know better.
+std::string with_way_out(const NotEnoughMemory& error, const CLI::App& command) {
+  if (command.get_option_no_throw("--max-memory") == nullptr) return error.what();
+  return fmt::format("{}; use smaller sizes, or --max-memory {:.0f}G to try anyway", error.what(),
+                     std::ceil(error.needed() / 1e9));
+}
+
+int run(CLI::App& program, std::vector<std::string> arguments) {
   try {
-    program.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return program.exit(help);
-  } catch (const CLI::CallForAllHelp& help) {
-    return program.exit(help);
+    arguments = with_config_first(arguments);
+    check_commands(program, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    program.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help_of(chosen_command(program)));
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
   } catch (const CLI::ParseError& error) {
-    return report(kBadInput, fmt::format("{} (see --help)", error.what()));
+    return report(kBadInput, usage_error(program, error));
+  } catch (const NotEnoughMemory& error) {
+    return report(kBadInput, with_way_out(error, chosen_command(program)));
   }
   return 0;
 }
 
+int run_safely(const std::vector<std::string>& arguments) {
+  try {
+    CLI::App program(
+        "Pre-train, fine-tune, evaluate and measure convolutional seq2seq models, and the "
+        "Transformer they are compared with.",
+        "convseq");
+    add_commands(program);
+    return run(program, arguments);
+  } catch (const Stopped& stopped) {
+    return report(kStoppedExitCode, stopped.what());
+  } catch (const Error& error) {
+    return report(kBadInput, error.what());
+  } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return kFailed;  // said below
+    return report(kFailed, error.what());
+  }
+}
+
+// Whatever a command prints is buffered: a full disk shows only here.
+int flushed(int code) {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed) return code;
+  const std::string why = errno != 0 ? std::strerror(errno) : "write error";
+  return report(code == 0 ? kFailed : code, "standard output: cannot write: " + why);
+}
+
 }  // namespace
+}  // namespace convseq::cli
 
 int main(int argc, char** argv) {
   convseq::cli::stop_at_once_on_signals();
-  try {
-    return run(argc, argv);
-  } catch (const convseq::Stopped& stopped) {
-    return report(convseq::cli::kStoppedExitCode, stopped.what());
-  } catch (const convseq::Error& error) {
-    return report(kBadInput, error.what());
-  } catch (const std::exception& error) {
-    return report(kInternalError, error.what());
-  }
+  return convseq::cli::flushed(
+      convseq::cli::run_safely(std::vector<std::string>(argv + 1, argv + argc)));
 }

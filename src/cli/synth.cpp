@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include "base/json_file.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "data/synth/corpus.h"
 #include "data/synth/suite.h"
 
@@ -19,14 +21,19 @@ struct CorpusFlags {
 struct TaskFlags {
   std::string out;
   synth::SuiteOptions suite;
+  double max_memory = 0;  // bytes; 0: what is free
   bool json = false;
 };
 
+constexpr const char* kNothingWritten = "{}: stopped; nothing was written";
+
 void write_corpus(CorpusFlags flags) {
   synth::CorpusReport report;
+  end_on_signals();
   {
     std::optional<Progress> progress;  // drawn once there is something to show
     flags.corpus.on_progress = [&](int64_t written) {
+      throw_if_interrupted(kNothingWritten, flags.out);
       const int64_t total = flags.corpus.documents + flags.corpus.validation_documents;
       if (!progress) progress.emplace(ProgressOptions{"synth corpus", total, "docs"});
       progress->update(written);
@@ -46,7 +53,10 @@ void write_corpus(CorpusFlags flags) {
   }
 }
 
-void write_tasks(const TaskFlags& flags) {
+void write_tasks(TaskFlags flags) {
+  end_on_signals();
+  require_memory(synth::suite_memory(flags.suite), "synth tasks", flags.max_memory);
+  flags.suite.poll = [&] { throw_if_interrupted(kNothingWritten, flags.out); };
   const auto baselines = synth::write_suite(flags.out, flags.suite);
   if (!flags.json) {
     fmt::print("{}", synth::table_of(baselines));
@@ -59,48 +69,61 @@ void write_tasks(const TaskFlags& flags) {
 
 void add_corpus(CLI::App& synth) {
   auto flags = std::make_shared<CorpusFlags>();
-  CLI::App* command = synth.add_subcommand(
-      "corpus", "Write a pre-training corpus in C4's form: .json.gz, a text field a line");
-  command->add_option("OUT", flags->out, "The folder to write, new or empty")->required();
-  const auto option = [&](const char* name, auto& value, const char* description) {
-    command->add_option(name, value, description)->capture_default_str();
+  CLI::App* command =
+      synth.add_subcommand("corpus", "Write a corpus for pre-training, as C4 is laid out");
+  command->add_option("OUT,--out", flags->out, "Folder to write, new or empty")->required();
+  const auto count = [&](const char* name, int64_t& value, const char* help, int64_t most) {
+    add_count(*command, name, value, help, {.max = most});
   };
-  option("--documents", flags->corpus.documents, "Documents to train on, about 175 words each");
-  option("--validation-documents", flags->corpus.validation_documents,
-         "Documents of the validation shard");
-  option("--shards", flags->corpus.shards, "Files to spread the training documents over");
-  option("--seed", flags->corpus.seed, "Another seed, other documents of the same language");
+  count("--documents", flags->corpus.documents, "Training documents, about 175 words each",
+        kMostRows);
+  count("--validation-documents", flags->corpus.validation_documents,
+        "Documents of the validation shard", kMostRows);
+  count("--shards", flags->corpus.shards, "Files to spread the training documents over", 100'000);
+  add_seed(*command, flags->corpus.seed, "Random seed: other documents of the same language");
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer("Example:\n  convseq synth corpus data/corpus --documents 20000 --seed 1");
   command->callback([flags] { write_corpus(*flags); });
+}
+
+void add_family_flags(CLI::App& command, synth::SuiteOptions& suite) {
+  const CountRange length{.max = kLongest}, from_zero{.min = 0, .max = kLongest};
+  add_real(command, "--shown-words", suite.shown_share,
+           "lexical, scope: share of the kind and rude words that training shows",
+           {.max = 1, .above_min = true});
+  add_count(command, "--sentences", suite.sentences, "lexical, scope, span: plain sentences around",
+            from_zero);
+  add_counts(command, "--windows", suite.windows,
+             "scope: words between a negation and what it negates", from_zero);
+  add_counts(command, "--distances", suite.distances,
+             "long_range: words between the two that decide", length);
+  add_count(command, "--cue-words", suite.cue_words,
+            "long_range: words of each polarity that may decide", length);
+  add_count(command, "--depth", suite.depth, "compositional: most nested clauses in training",
+            {.min = 0, .max = 1000});
+  add_count(command, "--places", suite.places,
+            "compositional: most places in one noun phrase in training", {.min = 0, .max = 1000});
+  add_counts(command, "--comparisons", suite.comparisons, "pair: facts to compare at once", length);
+  add_counts(command, "--facts", suite.facts, "span: facts in a context, one of them asked for",
+             length);
 }
 
 void add_tasks(CLI::App& synth) {
   auto flags = std::make_shared<TaskFlags>();
   synth::SuiteOptions& suite = flags->suite;
   CLI::App* command = synth.add_subcommand(
-      "tasks", "Write labelled tasks in the language of the corpus, and how far simple rules get");
-  command->add_option("OUT", flags->out, "The folder to write, new or empty")->required();
-  const auto option = [&](const char* name, auto& value, const char* description) {
-    return command->add_option(name, value, description)->capture_default_str();
-  };
-  option("--seed", suite.seed, "Of the examples, and of the words that training does not show");
-  add_enums(*command, "--family", suite.families, "Only these families, separated by commas");
-  option("--train", suite.sizes.train, "Training examples a task");
-  option("--validation", suite.sizes.validation, "Validation examples a task");
-  option("--test", suite.sizes.test, "Test examples a task, and of generalisation");
-  option("--shown-words", suite.shown_share,
-         "lexical, scope: share of the kind and rude words that training shows");
-  option("--sentences", suite.sentences, "lexical, scope, span: plain sentences around");
-  option("--windows", suite.windows, "scope: words between a negation and what it negates")
-      ->delimiter(',');
-  option("--distances", suite.distances, "long_range: words between the two that decide")
-      ->delimiter(',');
-  option("--cue-words", suite.cue_words, "long_range: words of each polarity that may decide");
-  option("--depth", suite.depth, "compositional: most clauses within one another in training");
-  option("--places", suite.places, "compositional: most places in one noun phrase in training");
-  option("--comparisons", suite.comparisons, "pair: facts to compare at once")->delimiter(',');
-  option("--facts", suite.facts, "span: facts in a context, one of them asked for")->delimiter(',');
+      "tasks", "Write labelled tasks in the language of the corpus, with the scores of baselines");
+  command->add_option("OUT,--out", flags->out, "Folder to write, new or empty")->required();
+  add_seed(*command, suite.seed, "Random seed of the examples and of the words held out");
+  add_enums(*command, "--family", suite.families, "Task families");
+  add_count(*command, "--train", suite.sizes.train, "Training examples per task",
+            {.max = kMostRows});
+  add_count(*command, "--validation", suite.sizes.validation, "Validation examples per task",
+            {.max = kMostRows});
+  add_count(*command, "--test", suite.sizes.test, "Test examples per task, and of generalisation",
+            {.max = kMostRows});
+  add_family_flags(*command, suite);
+  add_max_memory(*command, flags->max_memory);
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer(
       "Example:\n  convseq synth tasks data/tasks --family pair,long_range --comparisons 1,2,4 "
@@ -112,7 +135,7 @@ void add_tasks(CLI::App& synth) {
 
 void add_synth(CLI::App& program) {
   CLI::App* synth = program.add_subcommand(
-      "synth", "Write data of our own, from a grammar and a seed: a corpus, and tasks on it");
+      "synth", "Synthetic data from a grammar and a seed: a corpus, and tasks on it");
   synth->require_subcommand(1);
   add_corpus(*synth);
   add_tasks(*synth);

@@ -5,11 +5,15 @@
 #include <charconv>
 #include <chrono>
 
+#include "base/counted.h"
 #include "base/json_file.h"
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "data/document_reader.h"
 #include "text/sentence_sample.h"
 #include "text/tokenizer_trainer.h"
@@ -25,8 +29,14 @@ struct TrainFlags {
   uint64_t seed = 1;
   DocumentReaderOptions documents;
   OnBadLine on_bad_line = OnBadLine::Stop;
+  double max_memory = 0;  // bytes; 0: what is free
+  bool force = false;
   bool json = false;
 };
+
+constexpr int64_t kCheckEvery = 4096;  // documents
+// Peak memory of SentencePiece's training, per byte of text, as measured.
+constexpr double kUnigramPerByte = 40, kBpePerByte = 30;
 
 struct ConvertFlags {
   std::string model;
@@ -34,7 +44,18 @@ struct ConvertFlags {
   bool pieces = false;
 };
 
+// Refuses a sample that SentencePiece would need too much memory for: `read` bytes in `seen` lines,
+// of which at most `kept` stay.
+void check_memory(const TrainFlags& flags, double read, int64_t seen) {
+  const double per_byte =
+      flags.trainer.kind == TokenizerKind::Unigram ? kUnigramPerByte : kBpePerByte;
+  const double share = std::min(1.0, static_cast<double>(flags.lines) / static_cast<double>(seen));
+  require_memory(per_byte * read * share, fmt::format("tokenizer train --lines {}", flags.lines),
+                 flags.max_memory);
+}
+
 void train(TrainFlags flags) {
+  check_output_folder(flags.out, FolderKind::Tokenizer, {.force = flags.force});
   const auto start = std::chrono::steady_clock::now();
   BadLines bad_lines(flags.on_bad_line);
   flags.documents.lines.bad_lines = &bad_lines;
@@ -45,18 +66,25 @@ void train(TrainFlags flags) {
 
   SentenceSample sample(flags.lines, flags.seed);
   int64_t documents = 0;
+  double bytes = 0;
   {
     Progress progress({.label = "sampling", .unit = "docs"});
     DocumentReader reader(files, flags.documents);
     for (std::string text; reader.next(text);) {
       sample.add(text);
+      bytes += static_cast<double>(text.size());
+      if (documents % kCheckEvery == 0) check_memory(flags, bytes, sample.seen());
       progress.update(++documents,
                       fmt::format("file {} of {}", reader.file_index() + 1, files.size()));
     }
   }
-  log::info("training on {} of {} lines; this takes minutes where they are many (--verbose)",
+  check_memory(flags, bytes, sample.seen());
+  log::info("training on {} of {} lines; this takes minutes where they are many",
             sample.sentences().size(), sample.seen());
-  write_tokenizer_folder(flags.out, train_tokenizer(sample.sentences(), flags.trainer));
+  flags.trainer.progress = true;
+  const std::string model = train_tokenizer(sample.sentences(), flags.trainer);
+  end_on_signals();  // up to here nothing was written; the rest takes no time
+  write_tokenizer_folder(flags.out, model);
 
   const Vocabulary vocabulary = Tokenizer::load(flags.out).vocabulary();
   const double seconds =
@@ -75,8 +103,8 @@ void train(TrainFlags flags) {
                          {"seconds", seconds}};
     fmt::print("{}\n", report.dump());
   } else {
-    fmt::print("{}: {} pieces, {} ids with sentinels and padding; {} documents, {:.0f} s\n",
-               flags.out, vocabulary.pieces(), vocabulary.size(), documents, seconds);
+    fmt::print("{}: {} pieces, {} ids with sentinels and padding; {}, {:.0f} s\n", flags.out,
+               vocabulary.pieces(), vocabulary.size(), counted(documents, "document"), seconds);
   }
 }
 
@@ -111,7 +139,7 @@ std::vector<int32_t> parse_ids(const std::string& line, const Vocabulary& vocabu
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     require(error == std::errc() && end == word.data() + word.size() && id >= 0 &&
                 id < vocabulary.size(),
-            "{}: {} is no id; allowed: 0 to {}", where, word, vocabulary.size() - 1);
+            "{}: {} is not an id; allowed: 0 to {}", where, word, vocabulary.size() - 1);
     ids.push_back(id);
   }
   return ids;
@@ -127,33 +155,26 @@ void decode(const ConvertFlags& flags) {
 void add_train(CLI::App& tokenizer) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command = tokenizer.add_subcommand(
-      "train", "Learn a vocabulary from a corpus; writes spiece.model and tokenizer_config.json");
-  command
-      ->add_option("CORPUS", flags->corpora,
-                   "Files, folders or patterns: .json or .jsonl (a text field a line), .txt (a "
-                   "document a line), also with .gz or .zst; - reads standard input")
-      ->required();
-  command->add_option("--out,-o", flags->out, "The folder to write")->required();
-  command
-      ->add_option("--vocabulary", flags->trainer.pieces,
-                   "Pieces, special and byte pieces included, sentinels and padding not")
-      ->check(CLI::Range(4, 1'000'000))
-      ->capture_default_str();
-  add_enum(*command, "--model", flags->trainer.kind, "The kind of model");
+      "train", "Train a tokenizer on a corpus; writes spiece.model and tokenizer_config.json");
+  command->add_option("CORPUS,--corpus", flags->corpora, kCorpusHelp)->required();
+  command->add_option("--out,-o", flags->out, "Folder to write")->required();
+  add_count(*command, "--vocabulary", flags->trainer.pieces,
+            "Number of pieces, with special and byte pieces, without sentinels and padding",
+            {.min = 4, .max = 1'000'000});
+  add_enum(*command, "--model", flags->trainer.kind, "Kind of SentencePiece model");
   command->add_flag("!--no-byte-fallback", flags->trainer.byte_fallback,
                     "No byte pieces: rare characters become unknown, as in T5's own model");
-  command
-      ->add_option("--character-coverage", flags->trainer.character_coverage,
-                   "Share of the characters that get pieces of their own")
-      ->check(CLI::Range(0.9, 1.0))
+  add_real(*command, "--character-coverage", flags->trainer.character_coverage,
+           "Share of the characters that get pieces of their own", {.min = 0.98, .max = 1});
+  add_count(*command, "--lines", flags->lines,
+            "Number of lines to train on, sampled over the whole corpus", {.max = 100'000'000});
+  add_seed(*command, flags->seed, "Random seed of the sample");
+  command->add_option("--field", flags->documents.field, "Text field of a JSON line")
       ->capture_default_str();
-  command->add_option("--lines", flags->lines, "Lines to train on, sampled over the whole corpus")
-      ->check(CLI::Range(1, 100'000'000))
-      ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of the sample")->capture_default_str();
-  command->add_option("--field", flags->documents.field, "The text field of a JSON line")
-      ->capture_default_str();
-  add_enum(*command, "--on-bad-line", flags->on_bad_line, "What to do with a line it cannot read");
+  add_enum(*command, "--on-bad-line", flags->on_bad_line,
+           "What to do with a line that cannot be read");
+  add_max_memory(*command, flags->max_memory);
+  command->add_flag("--force", flags->force, "Replace the tokenizer that the folder holds");
   command->add_flag("--verbose", flags->trainer.verbose, "Show SentencePiece's own messages");
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer("Example:\n  convseq tokenizer train 'c4/en/*.json.gz' --out models/tokenizer");
@@ -164,8 +185,10 @@ void add_convert(CLI::App& tokenizer, const std::string& name, const std::string
                  const std::string& example, void (*convert)(const ConvertFlags&)) {
   auto flags = std::make_shared<ConvertFlags>();
   CLI::App* command = tokenizer.add_subcommand(name, description);
-  command->add_option("MODEL", flags->model, "spiece.model, or a folder that holds it")->required();
-  command->add_option("FILE", flags->files, "Files, plain, .gz or .zst; standard input otherwise");
+  command->add_option("MODEL,--model", flags->model, "spiece.model, or a folder that holds it")
+      ->required();
+  command->add_option("FILE,--file", flags->files,
+                      "Files, plain, .gz or .zst (default: standard input)");
   if (convert == encode) command->add_flag("--pieces", flags->pieces, "Pieces instead of ids");
   command->footer("Example:\n  " + example);
   command->callback([flags, convert] { convert(*flags); });
@@ -174,13 +197,14 @@ void add_convert(CLI::App& tokenizer, const std::string& name, const std::string
 }  // namespace
 
 void add_tokenizer(CLI::App& program) {
-  CLI::App* tokenizer = program.add_subcommand("tokenizer", "Train and try a tokenizer");
+  CLI::App* tokenizer =
+      program.add_subcommand("tokenizer", "Train a tokenizer, encode and decode text");
   tokenizer->require_subcommand(1);
   add_train(*tokenizer);
-  add_convert(*tokenizer, "encode", "Text to ids, a line for a line",
+  add_convert(*tokenizer, "encode", "Text to ids, line by line",
               "echo 'A small sentence.' | convseq tokenizer encode models/tokenizer --pieces",
               encode);
-  add_convert(*tokenizer, "decode", "Ids to text, a line for a line",
+  add_convert(*tokenizer, "decode", "Ids to text, line by line",
               "echo '71 422 7142 5' | convseq tokenizer decode models/tokenizer", decode);
 }
 

@@ -1,26 +1,97 @@
+#include <ATen/Version.h>
 #include <fmt/format.h>
+#include <torch/version.h>
 
+#include <fstream>
+#include <thread>
+
+#include "base/benchmark_report.h"
+#include "base/memory.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
+#include "kernels/cpu_run.h"
 #include "kernels/cuda_device.h"
 
 namespace convseq::cli {
 namespace {
 
-void print_version() {
-  fmt::print("convseq {}\n", CONVSEQ_VERSION);
+const char* name_of_level(kernels::CpuLevel level) {
+  switch (level) {
+    case kernels::CpuLevel::Avx512:
+      return "AVX-512";
+    case kernels::CpuLevel::Avx2:
+      return "AVX2";
+    default:
+      return "baseline";
+  }
+}
+
+// x86 names its model; Arm gives the numbers of implementer and part.
+std::string cpu_model() {
+  std::ifstream lines("/proc/cpuinfo");
+  std::string implementer, part;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(": ");
+    if (colon == line.npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("model name")) return value;
+    if (line.starts_with("CPU implementer")) implementer = value;
+    if (line.starts_with("CPU part")) part = value;
+  }
+  if (part.empty()) return "unknown";
+  return fmt::format("Arm implementer {} part {}", implementer, part);
+}
+
+Json to_json(const kernels::CudaDevice& gpu) {
+  return {{"name", gpu.name},
+          {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+          {"multiprocessors", gpu.multiprocessors},
+          {"memory_bytes", gpu.memory_bytes}};
+}
+
+Json about() {
+  Json gpus = Json::array();
+  for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) gpus.push_back(to_json(gpu));
+  const std::string commit = CONVSEQ_BUILT_FROM;
+  return {{"version", CONVSEQ_VERSION},
+          {"commit", commit.empty() ? Json() : Json(commit)},
+          {"libtorch", TORCH_VERSION},
+          {"cuda_kernels", kernels::built_with_cuda()},
+          {"cpu",
+           {{"model", cpu_model()},
+            {"machine", bench::machine_name()},
+            {"threads", std::thread::hardware_concurrency()},
+            {"kernels", name_of_level(kernels::widest_cpu_level())},
+            {"libtorch", at::get_cpu_capability()}}},
+          {"gpus", gpus}};
+}
+
+void print_version(bool json) {
+  const Json all = about();
+  if (json) return fmt::print("{}\n", all.dump());
+  const auto text = [](const Json& value) { return value.get<std::string>(); };
+  fmt::print("convseq {}{}\n", text(all["version"]),
+             all["commit"].is_null() ? "" : ", commit " + text(all["commit"]));
+  fmt::print("libtorch {}\n", text(all["libtorch"]));
+  fmt::print("CPU: {}, {} threads, instructions: {} (kernels), {} (libtorch)\n",
+             text(all["cpu"]["model"]), all["cpu"]["threads"].get<int>(),
+             text(all["cpu"]["kernels"]), text(all["cpu"]["libtorch"]));
   fmt::print("CUDA kernels: {}\n", kernels::built_with_cuda() ? "built in" : "not built");
-  for (const kernels::CudaDevice& device : kernels::cuda_devices()) {
-    fmt::print("GPU: {}, sm_{}{}, {} multiprocessors, {:.0f} GiB\n", device.name, device.major,
-               device.minor, device.multiprocessors,
-               static_cast<double>(device.memory_bytes) / (1 << 30));
+  for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) {
+    fmt::print("GPU: {}, sm_{}{}, {} multiprocessors, {}\n", gpu.name, gpu.major, gpu.minor,
+               gpu.multiprocessors, short_bytes(static_cast<double>(gpu.memory_bytes)));
   }
 }
 
 }  // namespace
 
 void add_version(CLI::App& program) {
-  program.add_subcommand("version", "What this program was built with, and the GPUs it sees")
-      ->callback(print_version);
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      program.add_subcommand("version", "Version, commit, libtorch, CPU and GPUs of this program");
+  command->add_flag("--json", *json, "Report as JSON");
+  command->footer("Example:\n  convseq version --json");
+  command->callback([json] { print_version(*json); });
 }
 
 }  // namespace convseq::cli

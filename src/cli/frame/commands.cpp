@@ -1,0 +1,59 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/frame/command_table.h"
+#include "cli/frame/completion.h"
+#include "cli/frame/help_format.h"
+#include "cli/frame/man_page.h"
+#include "cli/frame/usage_error.h"
+#include "cli/options.h"
+
+// The commands about the program itself: help, completion, man.
+namespace convseq::cli {
+namespace {
+
+void print_help(const CLI::App& program, const std::vector<std::string>& path) {
+  check_commands(program, path);
+  const CLI::App* command = &program;
+  for (const std::string& name : path) {
+    require(!subcommands_of(*command).empty(), "{} has no commands: {}", full_name(*command), name);
+    command = command->get_subcommand(name);
+  }
+  fmt::print("{}", help_of(*command));
+}
+
+}  // namespace
+
+void add_help(CLI::App& program) {
+  auto path = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = program.add_subcommand("help", "Help on a command");
+  command->add_option("COMMAND", *path, "Command, such as pretrain or bench ops")
+      ->type_name(fmt::format("{}", fmt::join(subcommand_names(program), "|")));
+  command->footer("Example:\n  convseq help bench ops");
+  command->callback([&program, path] { print_help(program, *path); });
+}
+
+void add_completion(CLI::App& program) {
+  auto shell = std::make_shared<Shell>(Shell::Bash);
+  CLI::App* command = program.add_subcommand(
+      "completion", "Shell script that completes commands, options and their values");
+  add_enum(*command, "SHELL", *shell, "Shell the script is for")->default_str("")->required();
+  command->footer(
+      "Examples:\n  source <(convseq completion bash)\n"
+      "  convseq completion zsh > ~/.zfunc/_convseq\n"
+      "  convseq completion fish > ~/.config/fish/completions/convseq.fish");
+  command->callback(
+      [&program, shell] { fmt::print("{}", completion_script(*shell, command_table(program))); });
+}
+
+void add_man(CLI::App& program) {
+  CLI::App* command =
+      program.add_subcommand("man", "Manual page in troff, written to standard output");
+  command->footer("Example:\n  convseq man | man -l -");
+  command->callback(
+      [&program] { fmt::print("{}", man_page(command_table(program), CONVSEQ_VERSION)); });
+}
+
+}  // namespace convseq::cli

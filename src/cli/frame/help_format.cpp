@@ -1,0 +1,39 @@
+#include "cli/frame/help_format.h"
+
+#include <fmt/ranges.h>
+
+#include "cli/frame/command_table.h"
+
+namespace convseq::cli {
+
+std::string HelpFormat::make_option_name(const CLI::Option* option, bool positional) const {
+  const OptionEntry entry = describe_option(*option);
+  if (positional) return entry.positional;
+  return fmt::format("{}", fmt::join(entry.names, ", "));
+}
+
+std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
+  const OptionEntry entry = describe_option(*option);
+  std::string text = entry.flag() ? "" : " " + entry.value;
+  if (entry.list && !entry.value.ends_with("...")) text += " ...";
+  return text;
+}
+
+std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
+  const OptionEntry entry = describe_option(*option);
+  std::string text = entry.description;
+  if (entry.required) text += " [required]";
+  if (!entry.default_text.empty()) text += " [default: " + entry.default_text + "]";
+  if (!entry.environment.empty()) text += " [environment: " + entry.environment + "]";
+  for (const CLI::Option* needed : option->get_needs()) {
+    text += " [with " + needed->get_name() + "]";
+  }
+  return text;
+}
+
+std::string help_of(const CLI::App& command) {
+  return command.get_formatter()->make_help(&command, full_name(command),
+                                            CLI::AppFormatMode::Normal);
+}
+
+}  // namespace convseq::cli
