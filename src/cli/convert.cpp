@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/output_folder.h"
 #include "cli/commands.h"
 #include "model/hf_t5.h"
 
@@ -10,9 +11,12 @@ struct ConvertOptions {
   std::string from;
   std::string folder;
   std::string out;
+  bool force = false;
 };
 
 void convert(const ConvertOptions& options) {
+  check_output_folder(options.out, FolderKind::Model,
+                      {.force = options.force, .input = options.folder});
   const ModelFolder model = read_hf_t5(options.folder);
   save_model_folder(options.out, model);
   fmt::print("{}: {} tensors, {} + {} layers, d_model {}\n", options.out, model.weights.size(),
@@ -23,15 +27,16 @@ void convert(const ConvertOptions& options) {
 
 void add_convert(CLI::App& program) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command =
-      program.add_subcommand("convert", "Turn someone else's model into a convseq model folder");
+  CLI::App* command = program.add_subcommand(
+      "convert", "Conversion of another framework's model into a convseq model folder");
   command
       ->add_option("--from", options->from,
                    "What the folder holds: hf-t5 (Hugging Face T5, v1.0 or v1.1)")
       ->required()
       ->check(CLI::IsMember({"hf-t5"}));
-  command->add_option("folder", options->folder, "The folder to read")->required();
-  command->add_option("out", options->out, "The model folder to write")->required();
+  command->add_option("FOLDER,--folder", options->folder, "Folder to read")->required();
+  command->add_option("OUT,--out", options->out, "Model folder to write")->required();
+  command->add_flag("--force", options->force, "Replace a model folder that is there");
   command->footer("Example: convseq convert --from hf-t5 t5-small models/t5-small");
   command->callback([options] { convert(*options); });
 }

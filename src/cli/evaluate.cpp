@@ -1,13 +1,18 @@
 #include <fmt/format.h>
 
+#include "base/memory.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "cli/commands.h"
-#include "cli/evaluation.h"
+#include "cli/model_task.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "cli/task_flags.h"
 #include "cli/training_flags.h"
+#include "eval/report_text.h"
 #include "infer/predictions.h"
 #include "model/checkpoint.h"
+#include "train/memory_estimate.h"
 
 namespace convseq::cli {
 namespace {
@@ -22,6 +27,7 @@ struct Flags {
   BootstrapOptions bootstrap;
   LengthBatchOptions batches;
   std::filesystem::path predictions;
+  double max_memory = 0;
   bool token_nll = true;
   bool json = false;
   bool quiet = false;
@@ -35,109 +41,138 @@ std::string default_split(const Task& task) {
   return task.files.front().first;
 }
 
-Report evaluate(Flags& flags, const Task& task, const std::string& split) {
+struct Evaluation {
+  Report report;
+  RowTotals rows;
+};
+
+// Every file that the split is read from.
+std::vector<std::filesystem::path> inputs_of(const Flags& flags, const Task& task,
+                                             const std::string& split) {
+  std::vector<std::filesystem::path> inputs;
+  for (const auto& file : task.files_of(split)) {
+    inputs.push_back(find_task_file(task, file, flags.task.data));
+  }
+  return inputs;
+}
+
+// Progress, and an end where a signal came.
+std::function<void(size_t rows)> watch(std::optional<Progress>& progress, int64_t& done) {
+  return [&](size_t rows) {
+    throw_if_interrupted("evaluate: stopped; nothing was written");
+    done += static_cast<int64_t>(rows);
+    if (progress) progress->update(done);
+  };
+}
+
+void require_memory_for(const Flags& flags, const Seq2Seq& model, const TaskSplit& examples) {
+  InferenceShape shape{.rows = std::min(flags.batches.max_rows, std::ssize(examples.sources)),
+                       .source = 1,
+                       .target = 1};
+  for (const TokenIds& source : examples.sources)
+    shape.source = std::max(shape.source, std::ssize(source));
+  for (const TokenIds& target : examples.targets)
+    shape.target = std::max(shape.target, std::ssize(target));
+  shape.rows = std::min(shape.rows, std::max<int64_t>(1, flags.batches.max_tokens / shape.source));
+  MemoryEstimate needed = inference_memory(model.config(), shape);
+  needed.weights = 0;  // they are there already
+  require_memory(needed.total(),
+                 fmt::format("answering {} rows of {} tokens at a time", shape.rows, shape.source),
+                 flags.max_memory);
+}
+
+Evaluation evaluate(Flags& flags, const Task& task, const std::string& split) {
+  // What cannot be written is refused before anything is computed.
+  std::optional<OutputFile> predictions;
+  if (!flags.predictions.empty()) {
+    predictions.emplace(flags.predictions, inputs_of(flags, task, split));
+  }
   BadLines bad_lines(flags.task.on_bad_line);
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   const auto model = load_model(flags.model);
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
   TaskAnswerer answerer(*model, tokenizer, task, flags.by.value_or(usual_answer(*model, task)));
   const TaskSplit examples = read_split(task, split, tokenizer, flags.read);
-  model->to(device_of(flags.device));
+  const torch::Device device = device_of(flags.device);
+  if (device.is_cpu()) require_memory_for(flags, *model, examples);
+  model->to(device);
 
   std::optional<Progress> progress;
-  if (!flags.quiet) {
+  const auto show = [&](const char* label) {
+    if (flags.quiet) return;
     progress.emplace(ProgressOptions{
-        .label = "evaluate", .total = std::ssize(examples.examples), .unit = "examples"});
-  }
-  int64_t done = 0;
-  flags.batches.on_batch = [&](size_t rows) {
-    done += static_cast<int64_t>(rows);
-    if (progress) progress->update(done);
+        .label = label, .total = std::ssize(examples.examples), .unit = "examples"});
   };
+  int64_t done = 0;
+  show("evaluate");
+  flags.batches.on_batch = watch(progress, done);
   const auto outcomes = outcomes_of(examples, answerer.answer(examples.sources, flags.batches));
-  if (progress) progress->finish();
-  if (!flags.predictions.empty()) write_predictions(flags.predictions, examples, outcomes);
-
-  Report report = judge(task, outcomes, flags.bootstrap);
+  progress.reset();
+  if (predictions) {
+    write_predictions(*predictions, examples, outcomes);
+    predictions->commit();
+  }
+  Evaluation result{.report = judge(task, outcomes, flags.bootstrap), .rows = examples.totals};
   if (flags.token_nll && model->config().decoder_layers > 0) {
-    flags.batches.on_batch = {};
-    report.tokens = score_tokens(
+    done = 0;
+    show("likelihood");
+    result.report.tokens = score_tokens(
         answer_nlls(*model, examples.sources, examples.targets, flags.batches), flags.bootstrap);
   }
-  return report;
+  return result;
 }
 
 void run(Flags& flags) {
-  const Task task = task_of(flags.task);
+  end_on_signals();
+  require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
+          flags.model.string());
+  const Task task = task_of(flags.task, remembered_task(flags.model));
   const std::string split = flags.split.empty() ? default_split(task) : flags.split;
   task.files_of(split);  // refuses a split that is not there
-  const Report report = evaluate(flags, task, split);
+  const Evaluation found = evaluate(flags, task, split);
+  // Answers that go to standard output stand there alone.
+  std::FILE* out = flags.predictions == "-" ? stderr : stdout;
   if (!flags.json) {
-    fmt::print("{}\n", describe(task.name + " " + split, report));
+    fmt::print(out, "{}\n", describe(task.name + " " + split, found.report, found.rows));
     return;
   }
-  Json json = to_json(report);
+  Json json = to_json(found.report);
+  json["rows"] = found.rows.to_json();
   json["model"] = flags.model.string();
   json["task"] = task.name;
   json["split"] = split;
-  fmt::print("{}\n", json.dump());
+  fmt::print(out, "{}\n", json.dump());
 }
 
 }  // namespace
 
-std::string describe(const std::string& split, const Report& report) {
-  std::string text = split + ":";
-  const auto line = [&](const std::string& name, double value, std::optional<Interval> interval) {
-    text += fmt::format("\n  {:<18} {:.4f}", name, value);
-    if (interval) text += fmt::format("  [{:.4f}, {:.4f}]", interval->low, interval->high);
-  };
-  for (const Score& score : report.scores) {
-    line(std::string(name_of(score.metric)), score.value, score.interval);
-  }
-  if (report.tokens) {
-    line("token NLL", report.tokens->total.mean(), report.tokens->mean_interval);
-    line("token accuracy", report.tokens->total.accuracy(), std::nullopt);
-  }
-  for (const auto& [category, scores] : report.by_category) {
-    line(category, scores.front().value, scores.front().interval);
-  }
-  if (!report.scores.empty()) text += fmt::format("\n  {} examples", report.scores.front().count);
-  if (report.collapse) text += "\n  " + report.collapse->message();
-  return text;
-}
-
 void add_evaluate(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = program.add_subcommand(
-      "evaluate", "Score a model's answers to a task, with 95% bootstrap intervals");
-  command->add_option("MODEL", flags->model, "A model folder")->required();
+      "evaluate", "Scores of a model's answers to a task, with 95% bootstrap intervals");
+  command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   add_task_flags(*command, flags->task);
-  command->add_option("--split", flags->split, "Which examples; else test, or validation");
+  command->add_option("--split", flags->split, "Split to evaluate (default: test, or validation)");
+  add_enum(*command, "--answer", flags->by,
+           "How the model answers (default: by its head, the task's labels, or greedily)");
+  add_count(*command, "--limit", flags->read.limit, "Use only the first N examples (0 = all)",
+            {.min = 0, .max = kMostRows});
+  add_count(*command, "--batch", flags->batches.max_rows, "Examples answered at once",
+            {.max = kMostRows});
+  add_count(*command, "--resamples", flags->bootstrap.resamples,
+            "Resamples of the bootstrap (0 = no intervals)", {.min = 0, .max = 1'000'000});
   command
-      ->add_option_function<std::string>(
-          "--answer",
-          [flags](const std::string& name) {
-            flags->by = enum_of_flag<AnswerBy>("--answer", name);
-          },
-          fmt::format("How it answers ({}); else by its head, the task's labels, or greedily",
-                      all_names<AnswerBy>()))
-      ->type_name("NAME");
-  command->add_option("--limit", flags->read.limit, "Only the first so many examples; 0: all")
-      ->check(kNotNegative)
-      ->capture_default_str();
-  command->add_option("--batch", flags->batches.max_rows, "Examples answered at once")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--resamples", flags->bootstrap.resamples, "Of the bootstrap; 0: none")
-      ->check(kNotNegative)
-      ->capture_default_str();
-  command->add_option("--predictions", flags->predictions,
-                      "Write every answer here, as JSON lines");
+      ->add_option("--predictions", flags->predictions,
+                   "File for every answer, as JSON lines; - = standard output")
+      ->type_name("FILE");
   command->add_flag("!--no-nll", flags->token_nll, "Leave out the likelihood of the right answers");
   add_device(*command, flags->device);
+  add_max_memory(*command, flags->max_memory);
   command->add_flag("--quiet", flags->quiet, "No progress on standard error");
-  command->add_flag("--json", flags->json, "Report as JSON");
-  command->footer("Example:\n  convseq evaluate models/sst2 sst2 --split validation --json");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
+  command->footer(
+      "Examples:\n  convseq evaluate models/sst2 sst2 --split validation --json\n"
+      "  convseq evaluate models/mine new-reviews.csv   (template and labels are the model's own)");
   command->callback([flags] { run(*flags); });
 }
 

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/evaluation.h"
+#include "cli/model_task.h"
 #include "cli/options.h"
 #include "cli/task_flags.h"
 #include "cli/training_flags.h"
+#include "eval/report_text.h"
 #include "model/presets.h"
 
 namespace convseq::cli {
@@ -29,7 +30,8 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
       continue;
     }
     const NamedNumber weight = named_number(each);
-    require(weight.number.has_value(), "--class-weights {}: wants balanced, or LABEL=NUMBER", each);
+    require(weight.number.has_value(), "--class-weights {}: allowed: balanced, or LABEL=NUMBER",
+            each);
     options.class_weights[weight.name] = *weight.number;
   }
 }
@@ -38,7 +40,7 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
 void set_model(Flags& flags) {
   FinetuneOptions& options = flags.run;
   require(options.from.empty() != flags.model.empty(),
-          "begin from one of the two: --from MODEL_FOLDER, or --model PRESET for a new model");
+          "give one of the two: --from MODEL_FOLDER, or --model PRESET for a model from scratch");
   if (options.from.empty()) {
     require(!options.tokenizer.empty(), "--model {}: a new model needs a --tokenizer", flags.model);
     const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
@@ -57,7 +59,7 @@ void run(Flags& flags) {
   FinetuneOptions& options = flags.run;
   set_model(flags);
   set_weights(flags.class_weights, options);
-  options.task = task_of(flags.task);
+  options.task = task_of(flags.task, remembered_task(options.from));
   BadLines bad_lines(flags.task.on_bad_line);
   options.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   run_training(flags.training, options, [&](Communicator& communicator) -> TrainingReport {
@@ -65,50 +67,50 @@ void run(Flags& flags) {
     Json json = done.to_json();
     json["out"] = options.out.string();
     std::string text = describe(done.training, options.out);
+    for (const auto& [split, totals] : done.rows) {
+      if (const std::string said = totals.describe(); !said.empty())
+        text += "\n" + split + ": " + said;
+    }
     for (const auto& [split, report] : done.reports) text += "\n" + describe(split, report);
-    return {json, text};
+    return {json, text, done.training.end == TrainingEnd::Stopped};
   });
 }
 
 void add_model_flags(CLI::App& command, Flags& flags) {
   FinetuneOptions& options = flags.run;
-  command.add_option("--from", options.from, "A pre-trained model folder to begin from");
+  command.add_option("--from", options.from, "Pre-trained model folder to start from");
   command.add_option("--model", flags.model,
-                     "Or from scratch: a preset, a config file or a model folder's config");
+                     "Preset, config file or model folder's config of a model from scratch");
   command.add_option("--tokenizer", options.tokenizer,
-                     "spiece.model, or a folder that holds it; with --from the folder's own");
-  command.add_option("--set", flags.overrides, "Override a config key: --set dropout=0.1")
+                     "spiece.model, or a folder that holds it (default: that of --from)");
+  command.add_option("--set", flags.overrides, "Override of a config key: --set dropout=0.1")
       ->type_name("KEY=VALUE");
   command.add_flag("--freeze-encoder", options.freeze_encoder,
-                   "Teach the rest alone; the embedding stays as it is too");
+                   "Train the decoder or head alone; encoder and embedding stay as they are");
   add_enum(command, "--answer", options.form,
-           "How the model answers: the decoder's text, or a pooled head without a decoder");
+           "Form of the answer: text of the decoder, or a pooled head without a decoder");
 }
 
 void add_data_flags(CLI::App& command, Flags& flags) {
   FinetuneOptions& options = flags.run;
-  command.add_option("--batch", options.batch_rows, "Examples an update, of all processes")
-      ->check(kPositive)
-      ->capture_default_str();
-  command
-      .add_option("--epochs", options.epochs,
-                  "Passes over the examples, where no --steps, --tokens or --minutes is given")
-      ->check(kPositive)
-      ->capture_default_str();
+  const CountRange limit{.min = 0, .max = kMostRows};
+  add_count(command, "--batch", options.batch_rows, "Examples per update, of all processes",
+            {.max = kMostRows});
+  add_real(command, "--epochs", options.epochs,
+           "Passes over the examples, where no --steps, --tokens or --minutes is given",
+           {.max = 1e6, .above_min = true});
   command
       .add_option("--class-weights", flags.class_weights,
-                  "balanced, or LABEL=NUMBER,…: how much a label counts in the loss")
+                  "Weights of the labels in the loss: balanced, or LABEL=NUMBER,...")
       ->delimiter(',');
-  command
-      .add_option("--held-out", options.held_out,
-                  "Share of the training examples for validation, where the task has no split")
-      ->capture_default_str();
-  command.add_option("--train-limit", options.train_limit, "Only the first so many; 0: all")
-      ->check(kNotNegative)
-      ->capture_default_str();
-  command.add_option("--validation-limit", options.validation_limit, "Only the first so many")
-      ->check(kNotNegative)
-      ->capture_default_str();
+  add_real(command, "--held-out", options.held_out,
+           "Share of the training examples for validation, where the task has no validation split "
+           "(0 = train on all, without validation)",
+           {.max = 0.99});
+  add_count(command, "--train-limit", options.train_limit,
+            "Use only the first N training examples (0 = all)", limit);
+  add_count(command, "--validation-limit", options.validation_limit,
+            "Use only the first N validation examples (0 = all)", limit);
 }
 
 }  // namespace
@@ -116,9 +118,10 @@ void add_data_flags(CLI::App& command, Flags& flags) {
 void add_finetune(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = program.add_subcommand(
-      "finetune", "Teach a model a task, keep the best validation; goes on where it was stopped");
+      "finetune",
+      "Fine-tuning on a task, keeping the best validation; continues where it was stopped");
   command
-      ->add_option("OUT", flags->run.out, "The model folder to make, with its checkpoints and logs")
+      ->add_option("OUT,--out", flags->run.out, "Model folder to write, with checkpoints and logs")
       ->required();
   add_task_flags(*command, flags->task);
   add_model_flags(*command, *flags);

@@ -22,7 +22,7 @@ struct Flags {
 CorpusShare share_of(const std::string& text) {
   const NamedNumber share = named_number(text);
   if (!share.has_equals) return {.corpus = text};
-  require(share.number.has_value(), "--corpus {}: the weight is no number", text);
+  require(share.number.has_value(), "--corpus {}: the weight after = is not a number", text);
   return {.corpus = share.name, .weight = *share.number};
 }
 
@@ -38,7 +38,7 @@ void run(Flags& flags) {
     const TrainingSummary done = pretrain(options, communicator);
     Json json = done.to_json();
     json["out"] = options.out.string();
-    return {json, describe(done, options.out)};
+    return {json, describe(done, options.out), done.end == TrainingEnd::Stopped};
   });
 }
 
@@ -49,39 +49,32 @@ void add_pretrain(CLI::App& program) {
   PretrainOptions& options = flags->run;
   options.corpus.batch_rows = 32;
   CLI::App* command = program.add_subcommand(
-      "pretrain", "Span-denoising pre-training; goes on where it was stopped");
-  command->add_option("out", options.out, "The model folder to make, with its checkpoints and logs")
+      "pretrain", "Span-denoising pre-training; continues where it was stopped");
+  command->add_option("OUT,--out", options.out, "Model folder to write, with checkpoints and logs")
       ->required();
   command
       ->add_option("--corpus", flags->corpora,
-                   "Token shards or raw text; several are mixed, CORPUS=WEIGHT")
+                   "Token shards or raw text; several are mixed by CORPUS=WEIGHT")
       ->required();
   command->add_option("--tokenizer", options.tokenizer, "spiece.model, or a folder that holds it")
       ->required();
-  command->add_option("--model", flags->model, "A preset, a config file or a model folder")
+  command->add_option("--model", flags->model, "Preset, config file or model folder")
       ->capture_default_str();
-  command->add_option("--set", flags->overrides, "Override a config key: --set kernel_sizes=15")
+  command->add_option("--set", flags->overrides, "Override of a config key: --set kernel_sizes=15")
       ->type_name("KEY=VALUE");
-  command->add_option("--validation", options.validation_corpus,
-                      "A corpus for the validation loss");
-  command->add_option("--batch", options.corpus.batch_rows, "Examples an update, of all processes")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--source", options.corpus.room.source, "Longest source")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--target", options.corpus.room.target, "Longest target")
-      ->check(kPositive)
-      ->capture_default_str();
-  command->add_option("--noise", options.objective.noise_density, "Share of the tokens to restore")
-      ->check(CLI::Range(0.001, 0.999))
-      ->capture_default_str();
-  command->add_option("--span", options.objective.mean_span_length, "Mean length of a gap")
-      ->check(CLI::Range(1.0, 1000.0))
-      ->capture_default_str();
-  command->add_option("--threads", options.corpus.threads, "That prepare batches")
-      ->check(kPositive)
-      ->capture_default_str();
+  command->add_option("--validation", options.validation_corpus, "Corpus for the validation loss");
+  add_count(*command, "--batch", options.corpus.batch_rows, "Examples per update, of all processes",
+            {.max = kMostRows});
+  add_count(*command, "--source", options.corpus.room.source, "Longest source, in tokens",
+            {.max = kLongest});
+  add_count(*command, "--target", options.corpus.room.target, "Longest target, in tokens",
+            {.max = kLongest});
+  add_real(*command, "--noise", options.objective.noise_density,
+           "Noise density: share of tokens to restore", {.min = 0.001, .max = 0.999});
+  add_real(*command, "--span", options.objective.mean_span_length, "Mean length of a noise span",
+           {.min = 1, .max = 1000});
+  add_count(*command, "--threads", options.corpus.threads, "Threads that prepare batches",
+            {.max = kMostThreads});
   add_training_flags(*command, flags->training, options);
   command->footer(
       "Example:\n  convseq pretrain models/light --model paper-light-small --corpus shards/c4 "

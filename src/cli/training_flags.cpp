@@ -3,70 +3,61 @@
 #include <fmt/format.h>
 #include <torch/cuda.h>
 
+#include "base/log.h"
 #include "base/progress.h"
+#include "cli/frame/config_file.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "train/precision.h"
 
 namespace convseq::cli {
 namespace {
 
-CLI::Option* add_count(CLI::App& command, const char* name, int64_t& value, const char* text) {
-  return command.add_option(name, value, text)->check(kNotNegative)->capture_default_str();
-}
-
-CLI::Option* add_positive(CLI::App& command, const char* name, auto& value, const char* text) {
-  return command.add_option(name, value, text)->check(kPositive)->capture_default_str();
-}
+constexpr CountRange kFromZero{.min = 0};
+constexpr RealRange kAboveZero{.above_min = true};
 
 void add_limit_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
-  flags.steps =
-      command.add_option("--steps", options.limits.steps, "Updates in all")->check(kPositive);
-  if (options.limits.steps > 0) flags.steps->capture_default_str();
-  command.add_option("--tokens", options.limits.source_tokens, "End after so many source tokens")
-      ->check(kPositive);
-  command.add_option("--minutes", options.limits.minutes, "End after so many minutes of training")
-      ->check(kPositive);
+  flags.steps = add_count(command, "--steps", options.limits.steps, "Number of updates");
+  if (options.limits.steps == 0) flags.steps->default_str("");
+  add_count(command, "--tokens", options.limits.source_tokens, "Stop after this many source tokens")
+      ->default_str("");
+  add_real(command, "--minutes", options.limits.minutes, "Stop after this many minutes of training",
+           kAboveZero)
+      ->default_str("");
   add_count(command, "--patience", options.limits.patience,
-            "End after so many validations without a better one; 0: never");
+            "Stop after this many validations without a better one (0 = never)", kFromZero);
 }
 
 void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
-  add_enum(command, "--optimizer", options.optimizer.kind, "What moves the weights");
-  flags.schedule =
-      add_enum(command, "--schedule", options.schedule.kind, "How the learning rate goes");
-  add_positive(command, "--lr", options.schedule.learning_rate, "Highest learning rate");
-  command
-      .add_option("--warmup", options.schedule.warmup_steps,
-                  "Steps of warm-up; else a tenth of the steps, at most 100")
-      ->check(CLI::NonNegativeNumber);
+  add_enum(command, "--optimizer", options.optimizer.kind, "Optimizer");
+  flags.schedule = add_enum(command, "--schedule", options.schedule.kind, "Learning-rate schedule");
+  add_real(command, "--lr", options.schedule.learning_rate, "Peak learning rate", kAboveZero);
+  add_count(command, "--warmup", options.schedule.warmup_steps,
+            "Warm-up steps (default: a tenth of the steps, at most 100)", kFromZero)
+      ->default_str("");
   add_count(command, "--decay", options.schedule.decay_steps,
-            "Steps at the end in which the rate goes down to zero in a straight line");
-  command.add_option("--weight-decay", options.optimizer.weight_decay, "Decoupled")
-      ->check(kNotNegative)
-      ->capture_default_str();
-  add_positive(command, "--clip", options.step.clip_norm, "Largest global gradient norm");
-  command
-      .add_option("--label-smoothing", options.step.label_smoothing,
-                  "Share of each target that is spread over all")
-      ->check(CLI::Range(0.0, 0.999))
-      ->capture_default_str();
-  command.add_option("--z-loss", options.step.z_loss, "Weight of log(Z)²")
-      ->check(kNotNegative)
-      ->capture_default_str();
+            "Final steps with a linear decay of the learning rate to zero", kFromZero);
+  add_real(command, "--weight-decay", options.optimizer.weight_decay, "Decoupled weight decay");
+  add_real(command, "--clip", options.step.clip_norm, "Gradient-norm clip", kAboveZero);
+  add_real(command, "--label-smoothing", options.step.label_smoothing, "Label smoothing",
+           {.max = 0.999});
+  add_real(command, "--z-loss", options.step.z_loss, "Weight of the z-loss, log(Z)²");
 }
 
 void add_interval_flags(CLI::App& command, TrainingOptions& options) {
-  add_positive(command, "--save-every", options.save_every, "Steps between checkpoints");
+  add_count(command, "--save-every", options.save_every, "Steps between checkpoints");
   add_count(command, "--validate-every", options.validate_every,
-            "Steps between validations; 0: only at the end, of finetune after each epoch");
-  add_positive(command, "--log-every", options.log_every, "Steps between lines of metrics.jsonl");
-  add_positive(command, "--keep", options.keep, "Checkpoints to keep");
+            "Steps between validations (0 = at the end; with finetune after each epoch)",
+            kFromZero);
+  add_count(command, "--log-every", options.log_every, "Steps between lines of metrics.jsonl");
+  add_count(command, "--keep", options.keep, "Number of checkpoints to keep",
+            {.max = 1'000'000'000});
 }
 
 }  // namespace
 
 CLI::Option* add_device(CLI::App& command, DeviceChoice& choice) {
-  return add_enum(command, "--device", choice, "Where to compute; auto: a GPU where there is one");
+  return add_enum(command, "--device", choice, "Device; auto = a GPU where there is one");
 }
 
 torch::Dtype type_of(Precision precision) {
@@ -83,34 +74,38 @@ torch::Dtype type_of(Precision precision) {
 torch::Device device_of(DeviceChoice choice, int local_rank) {
   if (choice == DeviceChoice::Cpu) return torch::kCPU;
   if (!torch::cuda::is_available()) {
-    require(choice != DeviceChoice::Cuda, "--device cuda: no GPU is to be seen");
+    require(choice != DeviceChoice::Cuda, "--device cuda: no CUDA GPU found");
     return torch::kCPU;
   }
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank)};
 }
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
+  flags.command = &command;
   add_limit_flags(command, flags, options);
   add_optimizer_flags(command, flags, options);
   add_count(command, "--micro-batch", options.micro_batch_rows,
-            "Examples of a process computed at a time; 0: all");
+            "Examples per forward and backward pass of a process (0 = all)",
+            {.min = 0, .max = kMostRows});
   command.add_flag("--recompute", options.step.recompute,
-                   "Compute activations again in the backward pass: slower, much less memory");
+                   "Recompute activations in the backward pass: slower, much less memory");
   command.add_flag("!--no-graph", options.step.graph,
-                   "Launch every step anew on a GPU, even where batches have one shape");
+                   "Launch every step on a GPU anew instead of replaying a CUDA graph");
   add_enum(command, "--precision", flags.precision,
-           "What the model computes in; with bf16 weights are kept in fp32");
+           "Precision of the model's arithmetic; with bf16 the master weights are fp32");
   add_device(command, flags.device);
-  command.add_option("--seed", options.seed, "Weights, order and random numbers follow from it")
-      ->capture_default_str();
+  add_seed(command, options.seed, "Random seed of weights, data order and dropout");
   add_interval_flags(command, options);
   command.add_flag("!--no-best", options.keep_best, "Do not keep the model of the best validation");
   CLI::Option* fresh =
-      command.add_flag("--fresh", flags.fresh, "Begin anew, without the folder's checkpoints");
-  command.add_flag("--resume", "Go on from the newest checkpoint: what it does anyway")
+      command.add_flag("--fresh", flags.fresh, "Start anew and remove the folder's checkpoints");
+  command.add_flag("--resume", "Continue from the newest checkpoint (the default)")
       ->excludes(fresh);
+  command.add_flag("--dry-run", options.dry_run,
+                   "Time a few steps, print steps, time, memory and disk space, write nothing");
+  add_max_memory(command, options.max_memory_bytes);
   command.add_flag("!--quiet", options.progress, "No progress on standard error");
-  command.add_flag("--json", flags.json, "Report as JSON");
+  command.add_flag("--json", flags.json, "Print the report as JSON");
 }
 
 void run_training(const TrainingFlags& flags, TrainingOptions& options,
@@ -118,24 +113,33 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
   const Launch launch = find_launch();
   options.device = device_of(flags.device, launch.local_rank);
   options.compute = type_of(flags.precision);
+  check_precision(options.device, options.compute);
   options.resume = !flags.fresh;
   options.stop = interrupted;  // after the step that is under way, with a checkpoint
+  options.record = effective_options(*flags.command, {"steps", "schedule"});
   const bool other_limit = options.limits.source_tokens > 0 || options.limits.minutes > 0;
   if (other_limit && flags.steps->empty()) options.limits.steps = 0;
   // Without a known end the rate cannot run towards it.
   const bool no_end = options.limits.steps == 0 && options.limits.source_tokens == 0;
   if (no_end && options.limits.minutes > 0 && flags.schedule->empty())
     options.schedule.kind = ScheduleKind::Constant;
+  if (launch.rank > 0) log::set_level(log::Level::Warning);  // the first speaks for all
   end_on_signals();
-  const auto communicator = make_communicator(options.device, launch);
-  run_together(*communicator, [&] {
-    const TrainingReport report = train(*communicator);
-    if (communicator->rank() != 0) return;
-    fmt::print("{}\n", flags.json ? report.json.dump() : report.text);
-  });
+  bool stopped = false;
+  {
+    const auto communicator = make_communicator(options.device, launch);
+    run_together(*communicator, [&] {
+      const TrainingReport report = train(*communicator);
+      stopped = report.stopped;
+      if (communicator->rank() != 0) return;
+      fmt::print("{}\n", flags.json ? report.json.dump() : report.text);
+    });
+  }
+  if (stopped) throw Stopped(options.out.string() + ": stopped; the same command goes on");
 }
 
 std::string describe(const TrainingSummary& done, const std::filesystem::path& out) {
+  if (done.plan) return fmt::format("{}: dry run: {}", out.string(), done.plan->describe());
   std::string text =
       fmt::format("{}: {} {} steps, {} source tokens in {}, last loss {:.4f}, {}", out.string(),
                   done.finished() ? "finished" : "stopped after", done.step, done.source_tokens,

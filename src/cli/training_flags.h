@@ -29,6 +29,7 @@ struct TrainingFlags {
   DeviceChoice device = DeviceChoice::Auto;
   bool fresh = false;
   bool json = false;
+  const CLI::App* command = nullptr;
   CLI::Option* steps = nullptr;
   CLI::Option* schedule = nullptr;
 };
@@ -36,10 +37,11 @@ struct TrainingFlags {
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options);
 
 // Joins the processes that were started together, if any, sees to signals, and prints what `train`
-// returns, on the first process.
+// returns, on the first process. Throws Stopped where the run can be continued.
 struct TrainingReport {
   Json json;
   std::string text;
+  bool stopped = false;
 };
 void run_training(const TrainingFlags& flags, TrainingOptions& options,
                   const std::function<TrainingReport(Communicator&)>& train);

@@ -1,12 +1,9 @@
 #include "infer/predictions.h"
 
-#include "base/atomic_file.h"
-
 namespace convseq {
 
-void write_predictions(const std::filesystem::path& path, const TaskSplit& split,
+void write_predictions(OutputFile& file, const TaskSplit& split,
                        const std::vector<Outcome>& outcomes) {
-  AtomicFile file(path);
   for (size_t i = 0; i < outcomes.size(); ++i) {
     Json line = {{"source", split.examples[i].source.text},
                  {"prediction", outcomes[i].prediction},
@@ -15,7 +12,6 @@ void write_predictions(const std::filesystem::path& path, const TaskSplit& split
     if (!outcomes[i].category.empty()) line["category"] = outcomes[i].category;
     file.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
-  file.commit();
 }
 
 }  // namespace convseq

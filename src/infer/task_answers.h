@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/enum_names.h"
+#include "data/row_totals.h"
 #include "data/task_encoder.h"
 #include "eval/report.h"
 #include "infer/answer.h"
@@ -22,7 +23,7 @@ inline constexpr auto kEnumNames<AnswerBy> = std::to_array<EnumName<AnswerBy>>({
 struct TaskSplit {
   std::vector<TaskExample> examples;
   std::vector<TokenIds> sources, targets;  // each closed by an EOS
-  int64_t sources_cut = 0;
+  RowTotals totals;
 };
 
 struct TaskSplitOptions {

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checksum.h"
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "base/random.h"
 #include "data/example_stream.h"
 #include "data/random_use.h"
+#include "data/task_labels.h"
 #include "infer/predictions.h"
+#include "model/vocabulary_check.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -29,11 +33,22 @@ void move_example(TaskSplit& from, size_t i, TaskSplit& to) {
 // Which examples are held out follows from the seed alone.
 Splits hold_out(TaskSplit all, double share, uint64_t seed) {
   Splits splits;
+  splits.train.totals = all.totals;
   for (size_t i = 0; i < all.examples.size(); ++i) {
     const bool held = Random(seed, {kHeldOut, i}).uniform() < share;
     move_example(all, i, held ? splits.validation : splits.train);
   }
+  splits.train.totals.rows = std::ssize(splits.train.examples);
+  splits.validation.totals.rows = std::ssize(splits.validation.examples);
   return splits;
+}
+
+void keep_first(TaskSplit& split, int64_t limit) {
+  if (limit == 0 || std::ssize(split.examples) <= limit) return;
+  split.examples.resize(static_cast<size_t>(limit));
+  split.sources.resize(static_cast<size_t>(limit));
+  split.targets.resize(static_cast<size_t>(limit));
+  split.totals.rows = limit;
 }
 
 Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
@@ -42,12 +57,19 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   const auto read = [&](const std::string& split, int64_t limit) {
     return read_split(task, split, tokenizer, {.reader = options.reader, .limit = limit});
   };
-  if (!task.has_split("validation")) {
-    Splits splits = hold_out(read(train, options.train_limit), options.held_out, options.seed);
-    require(!splits.train.examples.empty(), "{}: too few examples to hold some out", task.name);
-    return splits;
+  if (task.has_split("validation")) {
+    return {read(train, options.train_limit), read("validation", options.validation_limit)};
   }
-  return {read(train, options.train_limit), read("validation", options.validation_limit)};
+  TaskSplit all = read(train, options.train_limit);
+  const auto examples = all.examples.size();
+  if (options.held_out == 0) return {std::move(all), {}};
+  Splits splits = hold_out(std::move(all), options.held_out, options.seed);
+  require(!splits.train.examples.empty() && !splits.validation.examples.empty(),
+          "{}: {} example{} too few to hold out a share of {} for validation; hold out none, or "
+          "give validation data",
+          task.name, examples, examples == 1 ? " is" : "s are", options.held_out);
+  keep_first(splits.validation, options.validation_limit);
+  return splits;
 }
 
 int32_t class_of(const Task& task, const std::string& label) {
@@ -165,25 +187,49 @@ std::shared_ptr<Seq2Seq> first_model(const FinetuneOptions& options) {
 }
 
 void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int processes) {
-  require(options.model.vocab_size == tokenizer.vocabulary().size(),
-          "{}: the tokenizer has {} ids, the model's vocab_size is {}", options.tokenizer.string(),
-          tokenizer.vocabulary().size(), options.model.vocab_size);
+  check_vocabulary(options.model, tokenizer.vocabulary(), options.tokenizer.string());
   if (!options.from.empty() && options.tokenizer != options.from &&
       fs::exists(options.from / "spiece.model")) {
     require(Tokenizer::load(options.from).fingerprint() == tokenizer.fingerprint(),
             "{}: is another tokenizer than the one {} was trained with", options.tokenizer.string(),
             options.from.string());
   }
+  if (options.form == AnswerForm::Text) require_labels_fit(options.task, tokenizer);
   require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
           "{}: a pooled head needs a list of at least two labels", options.task.name);
-  require(options.held_out > 0 && options.held_out < 1, "held_out is {}; must be between 0 and 1",
-          options.held_out);
+  require(options.held_out >= 0 && options.held_out < 1,
+          "the share to hold out is {}; allowed: 0 to below 1", options.held_out);
   for (const auto& [label, weight] : options.class_weights) {
     require(class_of(options.task, label) < std::ssize(options.task.labels),
             "class weights: {} is no label of {}", label, options.task.name);
     require(weight > 0, "class weights: that of {} is {}; must be more than 0", label, weight);
   }
   check_batch(options.batch_rows, processes);
+  std::error_code error;
+  require(options.from.empty() || !fs::equivalent(options.out, options.from, error) || error,
+          "{}: is the model to begin from; write to another folder", options.out.string());
+}
+
+// The classes of a pooled head are the labels that occur, where the task does not list them.
+FinetuneOptions with_labels(FinetuneOptions options) {
+  Task& task = options.task;
+  if (options.form == AnswerForm::Pooled && task.labels.empty()) {
+    const std::string train = task.has_split("train") ? "train" : task.files.front().first;
+    task.labels = labels_in(task, train, options.reader);
+  }
+  return options;
+}
+
+// The longest of each kind: a batch may hold both.
+TrainingShape shape_of(const FinetuneOptions& options, const std::vector<Example>& examples,
+                       const Communicator& communicator) {
+  TrainingShape shape = training_shape(options, options.batch_rows / communicator.size());
+  shape.source = shape.target = 1;
+  for (const Example& example : examples) {
+    shape.source = std::max(shape.source, std::ssize(example.source));
+    shape.target = std::max(shape.target, std::ssize(example.target));
+  }
+  return shape;
 }
 
 // Epochs become steps, and a validation at the end of each epoch, or every 1000 steps.
@@ -202,59 +248,101 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   return options;
 }
 
+// Of every token of every example: other data of the same size are other data.
+uint32_t fingerprint_of(const std::vector<Example>& examples) {
+  std::vector<uint32_t> each;
+  for (const Example& example : examples) {
+    each.push_back(crc32_of(std::as_bytes(std::span(example.source))));
+    each.push_back(crc32_of(std::as_bytes(std::span(example.target))));
+  }
+  return crc32_of(std::as_bytes(std::span(each)));
+}
+
+std::string describe_class_weights(const FinetuneOptions& options) {
+  if (options.balance_classes) return "balanced";
+  std::string text;
+  for (const auto& [label, weight] : options.class_weights) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", label, weight);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string describe_first_weights(const FinetuneOptions& options) {
+  if (options.from.empty()) return "none";
+  return fmt::format("{:08x}", crc32_of(MappedFile(options.from / kWeightsFile).bytes()));
+}
+
 RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokenizer,
                         const std::vector<Example>& examples) {
   size_t tokens = 0;
   for (const Example& example : examples) tokens += example.source.size() + example.target.size();
-  return {{"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
-          {"task", options.task.name},
-          {"examples", fmt::format("{} ({} tokens)", examples.size(), tokens)},
-          {"batch", std::to_string(options.batch_rows)}};
+  RunIdentity identity = convseq::identity_of(static_cast<const TrainingOptions&>(options));
+  const RunIdentity more = {
+      {"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
+      {"task", options.task.name},
+      {"first weights", describe_first_weights(options)},
+      {"held-out share",
+       options.task.has_split("validation") ? "none" : fmt::format("{}", options.held_out)},
+      {"class weights", describe_class_weights(options)},
+      {"frozen encoder", options.freeze_encoder ? "yes" : "no"},
+      {"examples", fmt::format("{} ({} tokens)", examples.size(), tokens)},
+      {"data", fmt::format("{:08x}", fingerprint_of(examples))},
+      {"batch", std::to_string(options.batch_rows)}};
+  identity.insert(identity.end(), more.begin(), more.end());
+  return identity;
 }
 
-std::map<std::string, Report> evaluate_splits(const FinetuneOptions& options, Seq2Seq& model,
-                                              const Tokenizer& tokenizer,
-                                              const TaskSplit& validation) {
-  std::map<std::string, Report> reports;
+void evaluate_splits(const FinetuneOptions& options, Seq2Seq& model, const Tokenizer& tokenizer,
+                     const TaskSplit& validation, FinetuneSummary& summary) {
   TaskAnswerer answerer(model, tokenizer, options.task, usual_answer(model, options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
     const auto outcomes = outcomes_of(split, answerer.answer(split.sources));
-    write_predictions(options.out / fmt::format("predictions-{}.jsonl", name), split, outcomes);
-    reports[name] = judge(options.task, outcomes, {});
-    if (reports[name].collapse) log::warning("{}: {}", name, reports[name].collapse->message());
+    OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
+    write_predictions(predictions, split, outcomes);
+    predictions.commit();
+    Report& report = summary.reports[name] = judge(options.task, outcomes, {});
+    if (report.collapse) log::warning("{}: {}", name, report.collapse->message());
   };
   answer("validation", validation);
   if (options.task.has_split("test")) {
-    answer("test", read_split(options.task, "test", tokenizer, {.reader = options.reader}));
+    const TaskSplit test = read_split(options.task, "test", tokenizer, {.reader = options.reader});
+    summary.rows["test"] = test.totals;
+    answer("test", test);
   }
-  return reports;
 }
 
 }  // namespace
 
 Json FinetuneSummary::to_json() const {
   Json json = training.to_json();
+  for (const auto& [split, totals] : rows) json["rows"][split] = totals.to_json();
   for (const auto& [split, report] : reports) json["evaluation"][split] = convseq::to_json(report);
   return json;
 }
 
 FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicator) {
   const Tokenizer tokenizer = Tokenizer::load(given.tokenizer);
-  check(given, tokenizer, communicator.size());
-  Splits splits = read_splits(given, tokenizer);
-  const FinetuneOptions options = with_limits(given, splits.train.examples.size());
+  FinetuneOptions options = with_labels(given);
+  check(options, tokenizer, communicator.size());
+  Splits splits = read_splits(options, tokenizer);
+  options = with_limits(options, splits.train.examples.size());
+  FinetuneSummary summary;
+  summary.rows["train"] = splits.train.totals;
+  if (!splits.validation.examples.empty()) summary.rows["validation"] = splits.validation.totals;
   auto examples = examples_of(options, std::move(splits.train));
+  require_training_memory(options, config_of(options), shape_of(options, examples, communicator));
   const auto model = first_model(options);
-  TrainingRun run(options, model, options.tokenizer, identity_of(options, tokenizer, examples),
-                  communicator);
+  TrainingRun run(options, model,
+                  {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
+                  identity_of(options, tokenizer, examples), communicator);
   TaskLesson lesson(options, tokenizer, std::move(examples), splits.validation, run.cursor(),
                     communicator);
-  FinetuneSummary summary{.training = run.go(lesson), .reports = {}};
+  summary.training = run.go(lesson);
   if (!summary.training.finished()) return summary;
   run.write_best();
   if (communicator.rank() == 0) {
-    summary.reports = evaluate_splits(options, *model, tokenizer, splits.validation);
+    evaluate_splits(options, *model, tokenizer, splits.validation, summary);
     write_json_file(options.out / "evaluation.json", summary.to_json());
   }
   communicator.barrier();

@@ -34,20 +34,21 @@ struct FinetuneOptions : TrainingOptions {
   double epochs = 3;             // where no other limit is given
   int64_t train_limit = 0;       // the first so many examples; 0: all
   int64_t validation_limit = 0;  // likewise
-  double held_out = 0.1;         // of the training split, where none is for validation
+  double held_out = 0.1;  // of the training split, where none is for validation; 0: no validation
   std::map<std::string, double> class_weights;  // by label, in the loss; the others 1
   bool balance_classes = false;                 // weights that make all labels count the same
 };
 
 struct FinetuneSummary {
   TrainingSummary training;
+  std::map<std::string, RowTotals> rows;  // by split: how many were used, skipped, cut
   std::map<std::string, Report> reports;  // by split, of the model that was kept; once finished
   Json to_json() const;
 };
 
 // Teaches a model one task, keeps the weights of the best validation, and answers the validation
-// and test splits with them: `out` gets evaluation.json and predictions-<split>.jsonl. A model that
-// gives one constant answer is named in the log.
+// and test splits with them: `out` gets evaluation.json and predictions-<split>.jsonl, and the
+// model folder remembers the task. A model that gives one constant answer is named in the log.
 FinetuneSummary finetune(const FinetuneOptions& options, Communicator& communicator);
 FinetuneSummary finetune(const FinetuneOptions& options);  // one process
 

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+
+#include "base/folder_lock.h"
 
 namespace convseq {
 
-// The folder a run writes to: made where it is not there, known to be writable, and free of what
-// killed processes left unfinished. Made in vain, for a run that is refused before it writes, it is
-// removed again.
+// The folder a run writes to: new, or that of a run; known to be writable, locked against a second
+// run, and free of what killed processes left unfinished. Made in vain, for a run that is refused
+// before it writes, it is removed again.
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path);
@@ -14,12 +17,14 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  // For `keep` checkpoints of so many parameters, and the next one while it is written.
-  void check_room(int64_t parameters, int64_t keep) const;
+  // For `keep` checkpoints of so many parameters, and the next one while it is written; those that
+  // are there already take up their place.
+  void check_room(int64_t parameters, int64_t keep, int64_t kept) const;
 
  private:
   std::filesystem::path path_;
   bool made_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace convseq

@@ -16,22 +16,39 @@ constexpr std::string_view kPrefix = "checkpoint-";
 constexpr const char* kStateFile = "trainer_state.json";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 
+constexpr const char* kChecksumFile = "checksums.json";
+
 uint32_t checksum_of(const fs::path& file) { return crc32_of(MappedFile(file).bytes()); }
 
-Json to_json(const TrainingState& state, const RunIdentity& identity, const fs::path& folder) {
-  Json json = {{"step", state.step},
-               {"source_tokens", state.source_tokens},
-               {"skipped_steps", state.skipped_steps},
-               {"skipped_in_a_row", state.skipped_in_a_row},
-               {"seconds", state.seconds},
-               {"validations_since_best", state.validations_since_best},
-               {"cursor", state.cursor},
-               {"identity", identity},
-               {"config_checksum", checksum_of(folder / kConfigFile)},
-               {"model_checksum", checksum_of(folder / kWeightsFile)},
-               {"optimizer_checksum", checksum_of(folder / kOptimizerFile)}};
-  if (std::isfinite(state.loss)) json["loss"] = state.loss;
-  if (state.best_validation) json["best_validation"] = *state.best_validation;
+// Of every file in the folder, by name.
+Json checksums_in(const fs::path& folder) {
+  std::map<std::string, uint32_t> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    found[entry.path().filename().string()] = checksum_of(entry.path());
+  }
+  return found;
+}
+
+void check_checksums(const fs::path& folder, const JsonObject& expected) {
+  for (const auto& [name, value] : expected.json().items()) {
+    require(checksum_of(folder / name) == expected.get<int64_t>(name),
+            "{}: its checksum is not the one it was written with", (folder / name).string());
+  }
+}
+
+Json to_json(const RunIdentity& identity) {
+  Json json = Json::object();
+  for (const auto& [key, value] : identity) json[key] = value;
+  return json;
+}
+
+Json state_file(const TrainingState& state, const RunIdentity& identity, const fs::path& folder) {
+  Json json = to_json(state);
+  json["identity"] = to_json(identity);
+  json["files"] = checksums_in(folder);
+  json["config_checksum"] = checksum_of(folder / kConfigFile);
+  json["model_checksum"] = checksum_of(folder / kWeightsFile);
+  json["optimizer_checksum"] = checksum_of(folder / kOptimizerFile);
   json["checksum"] = crc32_of(json.dump());
   return json;
 }
@@ -48,11 +65,36 @@ void check_whole(const fs::path& file, int64_t checksum) {
           file.string());
 }
 
-TrainingState state_of(const JsonObject& json, const fs::path& folder) {
+TrainingState load_state(const JsonObject& json, const fs::path& folder) {
   check_state_file(json);
   check_whole(folder / kConfigFile, json.get<int64_t>("config_checksum"));
   check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
   check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
+  if (json.has("files")) check_checksums(folder, {json.json().at("files"), json.origin()});
+  TrainingState state = training_state_from(json);
+  state.weights = load_tensors(folder / kWeightsFile).tensors;
+  state.optimizer = load_tensors(folder / kOptimizerFile).tensors;
+  check_finite(state.weights, (folder / kWeightsFile).string());
+  check_finite(state.optimizer, (folder / kOptimizerFile).string());
+  return state;
+}
+
+}  // namespace
+
+Json to_json(const TrainingState& state) {
+  Json json = {{"step", state.step},
+               {"source_tokens", state.source_tokens},
+               {"skipped_steps", state.skipped_steps},
+               {"skipped_in_a_row", state.skipped_in_a_row},
+               {"seconds", state.seconds},
+               {"validations_since_best", state.validations_since_best},
+               {"cursor", state.cursor}};
+  if (std::isfinite(state.loss)) json["loss"] = state.loss;
+  if (state.best_validation) json["best_validation"] = *state.best_validation;
+  return json;
+}
+
+TrainingState training_state_from(const JsonObject& json) {
   TrainingState state;
   state.step = json.get<int64_t>("step");
   state.source_tokens = json.get<int64_t>("source_tokens");
@@ -64,21 +106,18 @@ TrainingState state_of(const JsonObject& json, const fs::path& folder) {
   if (json.has("best_validation")) state.best_validation = json.get<double>("best_validation");
   require(json.has("cursor"), "{}: cursor is missing", json.origin());
   state.cursor = json.json().at("cursor");
-  state.weights = load_tensors(folder / kWeightsFile).tensors;
-  state.optimizer = load_tensors(folder / kOptimizerFile).tensors;
   return state;
 }
-
-}  // namespace
 
 std::vector<fs::path> Checkpoints::newest_first() const {
   std::vector<fs::path> found;
   if (!fs::is_directory(folder_)) return found;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    const bool named =
-        name.starts_with(kPrefix) && std::all_of(name.begin() + kPrefix.size(), name.end(),
-                                                 [](char c) { return c >= '0' && c <= '9'; });
+    const bool named = name.starts_with(kPrefix) && name.size() > kPrefix.size() &&
+                       name.size() < 27 &&
+                       std::all_of(name.begin() + kPrefix.size(), name.end(),
+                                   [](char c) { return c >= '0' && c <= '9'; });
     if (entry.is_directory() && named) found.push_back(entry.path());
   }
   std::sort(found.rbegin(), found.rend());
@@ -94,7 +133,7 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
   write_folder_atomically(path, [&](const fs::path& inside) {
     write_model_files(inside, model);
     save_tensors(inside / kOptimizerFile, {.tensors = state.optimizer, .metadata = {}});
-    write_json_file(inside / kStateFile, to_json(state, identity_, inside));
+    write_json_file(inside / kStateFile, state_file(state, identity_, inside));
   });
   int64_t kept = 0;
   for (const fs::path& each : newest_first()) {
@@ -103,12 +142,20 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
   }
 }
 
+// Earlier versions wrote fewer keys: what is not there is not compared, but for the task, which
+// tells fine-tuning from pre-training.
 void Checkpoints::check_identity(const Json& found, const fs::path& path) const {
+  const auto is_task = [](const auto& item) { return item.first == "task"; };
+  const bool has_task = std::any_of(identity_.begin(), identity_.end(), is_task);
+  require(found.is_object() && found.contains("task") == has_task,
+          "{}: is a checkpoint of a {} run; choose another folder", path.string(),
+          has_task ? "pre-training" : "fine-tuning");
   for (const auto& [key, value] : identity_) {
-    const std::string theirs = found.is_object() ? found.value(key, "") : "";
+    if (!found.contains(key)) continue;
+    const std::string theirs = found[key].is_string() ? found[key].get<std::string>() : "";
     require(theirs == value,
             "{}: was made with {} {}, this run has {}; choose another folder, or the same {}",
-            path.string(), key, theirs.empty() ? "(not said)" : theirs, value, key);
+            path.string(), key, theirs, value, key);
   }
 }
 
@@ -121,7 +168,7 @@ std::optional<TrainingState> Checkpoints::load(const fs::path& path,
   try {
     config = ModelConfig::load(path / kConfigFile);
     const JsonObject json = JsonObject::from_file(path / kStateFile);
-    state = state_of(json, path);
+    state = load_state(json, path);
     identity = json.json().value("identity", Json());
   } catch (const Error& error) {
     log::warning("damaged checkpoint, taking the one before it: {}", error.what());
@@ -139,9 +186,33 @@ std::optional<TrainingState> Checkpoints::load_latest(const ModelConfig& expecte
   for (const fs::path& path : all) {
     if (auto state = load(path, expected)) return state;
   }
-  require(all.empty(), "{}: none of its {} checkpoints is whole; --fresh begins anew",
+  require(all.empty(),
+          "{}: none of its {} checkpoints is whole; begin anew, or choose another folder",
           folder_.string(), all.size());
   return std::nullopt;
+}
+
+int64_t Checkpoints::newest_step() const {
+  const auto all = newest_first();
+  return all.empty() ? 0 : std::stoll(all.front().filename().string().substr(kPrefix.size()));
+}
+
+void Checkpoints::save_best(const ModelFolder& model) const {
+  write_folder_atomically(best(), [&](const fs::path& inside) {
+    write_model_files(inside, model);
+    write_json_file(inside / kChecksumFile, checksums_in(inside));
+  });
+}
+
+bool Checkpoints::has_best() const {
+  if (!fs::exists(best() / kWeightsFile)) return false;
+  if (!fs::exists(best() / kChecksumFile)) return true;  // written by an earlier version
+  try {
+    check_checksums(best(), JsonObject::from_file(best() / kChecksumFile));
+  } catch (const Error& error) {
+    fail("{}; remove {} to go on without it", error.what(), best().string());
+  }
+  return true;
 }
 
 void Checkpoints::remove_all() const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/checkpoint.h"
 
@@ -25,13 +26,18 @@ struct TrainingState {
   TensorMap optimizer;  // Optimizer::state()
 };
 
-// What must be the same for a run to go on: {"tokenizer", its fingerprint} and the like.
-using RunIdentity = std::map<std::string, std::string>;
+// All of it but the tensors.
+Json to_json(const TrainingState& state);
+TrainingState training_state_from(const JsonObject& json);
+
+// What must be the same for a run to go on: {"seed", "1"}, {"learning rate", "0.02"} and the like,
+// compared, and named in an error, in their order.
+using RunIdentity = std::vector<std::pair<std::string, std::string>>;
 
 // The checkpoints of a run, OUT/checkpoint-00000100 and so on: model folders with
 // optimizer.safetensors and trainer_state.json beside the weights. Each appears whole or not at
 // all; trainer_state.json holds the checksums of the others and its own. OUT/best is the model
-// folder of the best validation.
+// folder of the best validation, with checksums.json beside its files.
 class Checkpoints {
  public:
   Checkpoints(std::filesystem::path folder, int64_t keep, RunIdentity identity = {})
@@ -46,9 +52,13 @@ class Checkpoints {
   std::optional<TrainingState> load_latest(const ModelConfig& expected) const;
 
   std::filesystem::path path_of(int64_t step) const;
+  int64_t count() const { return std::ssize(newest_first()); }
+  int64_t newest_step() const;  // of the newest, whole or not; 0 where there is none
+  void remove_all() const;      // for a run that begins anew
+
   std::filesystem::path best() const { return folder_ / "best"; }
-  bool empty() const { return newest_first().empty(); }
-  void remove_all() const;  // for a run that begins anew
+  void save_best(const ModelFolder& model) const;
+  bool has_best() const;  // an Error where it is damaged
 
  private:
   std::vector<std::filesystem::path> newest_first() const;

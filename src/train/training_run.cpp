@@ -3,11 +3,15 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "data/random_use.h"
 #include "model/flops.h"
+#include "train/broadcast_state.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -50,8 +54,77 @@ void check_batch(int64_t rows, int processes) {
           "a batch of {} examples cannot be shared evenly by {} processes", rows, processes);
 }
 
+TrainingShape training_shape(const TrainingOptions& options, int64_t rows) {
+  const int64_t at_once =
+      options.micro_batch_rows > 0 ? std::min(options.micro_batch_rows, rows) : rows;
+  return {.rows = at_once,
+          .micro_batches = (rows + at_once - 1) / std::max<int64_t>(at_once, 1),
+          .precision = options.compute,
+          .optimizer = options.optimizer.kind,
+          .recompute = options.step.recompute,
+          .pooled = options.step.pooled,
+          .device = options.device};
+}
+
+void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
+                             const TrainingShape& shape) {
+  if (!options.device.is_cpu()) return;
+  const MemoryEstimate estimate = training_memory(config, shape);
+  require_memory(estimate.total(),
+                 fmt::format("training with {} rows of {} and {} tokens at a time", shape.rows,
+                             shape.source, shape.target),
+                 options.max_memory_bytes);
+}
+
+RunIdentity identity_of(const TrainingOptions& options) {
+  const ScheduleOptions& schedule = options.schedule;
+  const auto text = [](auto value) { return fmt::format("{}", value); };
+  return {
+      {"seed", text(options.seed)},
+      {"precision", c10::toString(options.compute)},
+      {"optimizer", std::string(name_of(options.optimizer.kind))},
+      {"weight decay", text(options.optimizer.weight_decay)},
+      {"schedule", std::string(name_of(schedule.kind))},
+      {"learning rate", text(schedule.learning_rate)},
+      {"warm-up steps",
+       schedule.warmup_steps == kUsualWarmup ? "(usual)" : text(schedule.warmup_steps)},
+      {"decay steps", text(schedule.decay_steps)},
+      {"gradient clip", text(options.step.clip_norm)},
+      {"label smoothing", text(options.step.label_smoothing)},
+      {"z-loss", text(options.step.z_loss)},
+  };
+}
+
+Json TrainingPlan::to_json() const {
+  return {{"parameters", parameters},
+          {"first_step", first_step},
+          {"steps", steps},
+          {"source_tokens_per_step", source_tokens},
+          {"seconds_per_step", seconds_per_step},
+          {"peak_memory_bytes", peak_memory_bytes},
+          {"checkpoint_bytes", checkpoint_bytes}};
+}
+
+std::string TrainingPlan::describe() const {
+  std::string text =
+      fmt::format("{} parameters, {:.0f} source tokens per step, {:.4g} s per step (measured)",
+                  parameters, source_tokens, seconds_per_step);
+  if (first_step > 0) text += fmt::format(", going on from step {}", first_step);
+  if (steps > 0) {
+    const double left =
+        seconds_per_step * static_cast<double>(std::max<int64_t>(0, steps - first_step));
+    text += fmt::format(", {} steps in about {} without validation", steps,
+                        format_duration(std::chrono::seconds(std::llround(left))));
+  }
+  return text + fmt::format("; {} of memory, {} of disk for checkpoints",
+                            short_bytes(static_cast<double>(peak_memory_bytes)),
+                            short_bytes(checkpoint_bytes));
+}
+
 Json TrainingSummary::to_json() const {
-  constexpr auto kEnds = std::to_array({"stopped", "steps", "tokens", "minutes", "patience"});
+  if (plan) return {{"dry_run", plan->to_json()}};
+  constexpr auto kEnds =
+      std::to_array({"stopped", "dry run", "steps", "tokens", "minutes", "patience"});
   Json json = {{"finished", finished()},
                {"ended_by", kEnds[static_cast<size_t>(end)]},
                {"step", step},
@@ -67,19 +140,19 @@ Json TrainingSummary::to_json() const {
 }
 
 TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
-                         fs::path tokenizer_from, RunIdentity identity, Communicator& communicator)
+                         ModelExtras extras, RunIdentity identity, Communicator& communicator)
     : options_(options),
       model_(std::move(model)),
-      tokenizer_from_(std::move(tokenizer_from)),
+      extras_(std::move(extras)),
       communicator_(communicator),
       checkpoints_(options.out, options.keep, std::move(identity)),
       schedule_(scheduled(options)) {
   const TrainingLimits& limits = options.limits;
   require(limits.steps > 0 || limits.source_tokens > 0 || limits.minutes > 0,
           "the run has no end: limit its steps, tokens or minutes");
-  if (writes()) {
+  if (writes() && !options_.dry_run) {
     folder_.emplace(options_.out);
-    folder_->check_room(model_->parameter_count(), options_.keep);
+    folder_->check_room(model_->parameter_count(), options_.keep, checkpoints_.count());
   }
   model_->to(torch::promoteTypes(options_.compute, torch::kFloat32));  // the masters': no bit lost
   resume();
@@ -96,18 +169,61 @@ TrainingRun::~TrainingRun() = default;
 
 void TrainingRun::resume() {
   if (!options_.resume) {
-    if (writes()) checkpoints_.remove_all();
+    if (folder_) checkpoints_.remove_all();
     return;
   }
-  auto found = checkpoints_.load_latest(model_->config());
+  const std::string out = options_.out.string();
+  require_newest_on_first(checkpoints_.newest_step(), communicator_, options_.device, out);
+  std::optional<TrainingState> found;
+  if (writes()) found = checkpoints_.load_latest(model_->config());
+  broadcast_state(found, communicator_, options_.device);
   if (!found) return;
   state_ = std::move(*found);
-  load_parameters(*model_, state_.weights, options_.out.string());
+  load_parameters(*model_, state_.weights, out);
   state_.weights.clear();
-  if (writes()) log::info("going on from step {} of {}", state_.step, options_.out.string());
+  if (!writes()) return;
+  check_best();
+  log::info("going on from step {} of {}", state_.step, out);
+}
+
+// A person may have removed the best model: the next validation then gives another. The other
+// processes need not know: they are told which validation is better.
+void TrainingRun::check_best() {
+  if (!options_.keep_best || !state_.best_validation || checkpoints_.has_best()) return;
+  log::warning("{}: is gone; the next validation's model takes its place",
+               checkpoints_.best().string());
+  best_is_gone_ = true;
+}
+
+// The first step is not counted: libraries set themselves up in it.
+TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
+  constexpr int kTimedSteps = 3;
+  const int64_t first_step = state_.step;
+  PaceMeter meter(options_.device, 1);
+  for (int i = 0; i <= kTimedSteps; ++i) {
+    start_step(lesson);
+    if (i == 1) meter = PaceMeter(options_.device, 1);
+    finish_step(meter);
+  }
+  const Pace pace = meter.whole();
+  const double checkpoint = 12.0 * static_cast<double>(model_->parameter_count());
+  return {.end = TrainingEnd::Planned,
+          .plan = TrainingPlan{
+              .parameters = model_->parameter_count(),
+              .first_step = first_step,
+              .steps =
+                  options_.limits.steps > 0 ? options_.limits.steps : options_.schedule.total_steps,
+              .source_tokens = static_cast<double>(pace.source_tokens) / kTimedSteps,
+              .seconds_per_step = pace.seconds / kTimedSteps,
+              .peak_memory_bytes = pace.peak_memory_bytes,
+              .checkpoint_bytes = checkpoint * static_cast<double>(options_.keep + 1)}};
 }
 
 TrainingSummary TrainingRun::go(Lesson& lesson) {
+  if (options_.dry_run) return rehearse(lesson);
+  if (folder_ && !options_.record.is_null()) {
+    write_json_file(options_.out / "options.json", options_.record);
+  }
   if (writes()) open_log(lesson.name());
   PaceMeter meter(
       options_.device,
@@ -238,7 +354,8 @@ void TrainingRun::validate(Lesson& lesson) {
   if (!writes()) return;
   in_safety([&] {
     log_->validation(state_.step, found.values);
-    if (better && options_.keep_best) save_model_folder(checkpoints_.best(), model_folder());
+    if ((better || best_is_gone_) && options_.keep_best) checkpoints_.save_best(model_folder());
+    best_is_gone_ = false;
   });
 }
 
@@ -262,8 +379,7 @@ void TrainingRun::in_safety(const std::function<void()>& write) const {
 }
 
 ModelFolder TrainingRun::model_folder() const {
-  return {
-      .config = model_->config(), .weights = weights_->values(), .tokenizer_from = tokenizer_from_};
+  return {.config = model_->config(), .weights = weights_->values(), .extras = extras_};
 }
 
 void TrainingRun::write_last() {
@@ -274,19 +390,20 @@ void TrainingRun::write_last() {
 }
 
 void TrainingRun::write_best() {
-  communicator_.barrier();
-  if (fs::exists(checkpoints_.best() / kWeightsFile)) {
-    const fs::path file = checkpoints_.best() / kWeightsFile;
-    load_parameters(*model_, load_tensors(file).tensors, file.string());
-    if (writes()) {
-      write_model_files(options_.out, {.config = model_->config(),
-                                       .weights = load_tensors(file).tensors,
-                                       .tokenizer_from = tokenizer_from_});
+  if (writes()) {
+    ModelFolder best = model_folder();
+    if (checkpoints_.has_best()) {
+      const fs::path file = checkpoints_.best() / kWeightsFile;
+      best.weights = load_tensors(file).tensors;
+      load_parameters(*model_, best.weights, file.string());
     }
-    communicator_.barrier();
-  } else {
-    write_last();
+    in_safety([&] { write_model_files(options_.out, best); });
   }
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : model_->parameters()) {
+    if (communicator_.size() > 1) communicator_.broadcast(parameter.detach(), 0);
+  }
+  communicator_.barrier();
 }
 
 }  // namespace convseq

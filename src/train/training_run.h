@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "text/tokenizer.h"
+#include "train/memory_estimate.h"
 #include "train/run_folder.h"
 #include "train/run_log.h"
 #include "train/schedule.h"
@@ -48,8 +49,21 @@ struct TrainingOptions {
   int64_t most_skipped_in_a_row = 10;
   bool resume = true;
   bool progress = true;
+  double max_memory_bytes = 0;  // a run that needs more is refused; 0: what is free
+  bool dry_run = false;         // a few steps are timed, and nothing is written
   std::function<bool()> stop = [] { return false; };  // asked after each step: checkpoint and end
+  Json record = nullptr;  // what the run was asked for: OUT/options.json
 };
+
+// What one step of one process computes, for an estimate of its memory; lengths are to be set.
+TrainingShape training_shape(const TrainingOptions& options, int64_t rows);
+// Refuses a run that would not fit, with the figure, before anything is allocated. Of a GPU's
+// memory nothing is said.
+void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
+                             const TrainingShape& shape);
+
+// The part of a run's identity that all runs have: what decides the weights beside the data.
+RunIdentity identity_of(const TrainingOptions& options);
 
 struct TrainingBatch {
   Batch batch;  // this process's rows
@@ -72,7 +86,21 @@ class Lesson {
   virtual Validation validate(Seq2Seq& model) = 0;  // the same on every process
 };
 
-enum class TrainingEnd { Stopped, Steps, Tokens, Minutes, Patience };
+enum class TrainingEnd { Stopped, Planned, Steps, Tokens, Minutes, Patience };
+
+// What a dry run found out.
+struct TrainingPlan {
+  int64_t parameters = 0;
+  int64_t first_step = 0;         // where it would go on
+  int64_t steps = 0;              // in all; 0: another limit decides
+  double source_tokens = 0;       // per step
+  double seconds_per_step = 0;    // measured; validations and checkpoints come on top
+  int64_t peak_memory_bytes = 0;  // measured
+  double checkpoint_bytes = 0;    // of all that are kept, and the next while it is written
+
+  Json to_json() const;
+  std::string describe() const;
+};
 
 struct TrainingSummary {
   TrainingEnd end = TrainingEnd::Stopped;
@@ -82,23 +110,24 @@ struct TrainingSummary {
   double seconds = 0;
   double loss = 0;  // of the last step
   std::optional<double> best_validation;
-  Pace pace;  // of this process's part of the run
+  Pace pace;                              // of this process's part of the run
+  std::optional<TrainingPlan> plan = {};  // of a dry run
 
-  // Otherwise it was stopped before its end; the same call goes on.
-  bool finished() const { return end != TrainingEnd::Stopped; }
+  // Otherwise it was stopped before its end, and the same call goes on; or it never began.
+  bool finished() const { return end > TrainingEnd::Planned; }
   Json to_json() const;
 };
 
 // The loop: from a model's first weights to a model folder at `out`, with checkpoints,
 // metrics.jsonl and TensorBoard events beside it. Made again it goes on from the newest whole
-// checkpoint, on a CPU bit for bit, with any number of processes. Only the first process writes.
+// checkpoint, on a CPU bit for bit, with any number of processes. Only the first process reads and
+// writes `out`; the others are told.
 class TrainingRun {
  public:
   // `model` holds its first weights; the newest checkpoint, where there is one, takes their place.
   // Refuses what cannot work before any work.
-  TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
-              std::filesystem::path tokenizer_from, RunIdentity identity,
-              Communicator& communicator);
+  TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model, ModelExtras extras,
+              RunIdentity identity, Communicator& communicator);
   ~TrainingRun();
 
   const Json& cursor() const { return state_.cursor; }  // null: at the beginning
@@ -110,6 +139,8 @@ class TrainingRun {
 
  private:
   void resume();
+  void check_best();
+  TrainingSummary rehearse(Lesson& lesson);
   void open_log(const std::string& name);
   void report(double rate, const Pace& pace, bool to_files);
   void start_step(Lesson& lesson);
@@ -126,7 +157,7 @@ class TrainingRun {
 
   const TrainingOptions& options_;
   std::shared_ptr<Seq2Seq> model_;
-  std::filesystem::path tokenizer_from_;
+  ModelExtras extras_;
   Communicator& communicator_;
   std::optional<RunFolder> folder_;
   Checkpoints checkpoints_;
@@ -145,6 +176,7 @@ class TrainingRun {
   std::deque<Started> started_;
   StepResult last_;
   int64_t saved_step_ = 0;
+  bool best_is_gone_ = false;  // removed by hand since it was written
 };
 
 }  // namespace convseq

@@ -130,9 +130,12 @@ TEST(Signals, EndWithACheckpointFromWhichTheSameCommandGoesOn) {
     process.signal(signal);
     process.wait();
     const std::string output = read_text_file(folder / "output");
-    EXPECT_EQ(process.exit_code(), 0) << output;
+    EXPECT_EQ(process.exit_code(), 130) << output;
     EXPECT_NE(output.find("stopped after"), output.npos) << output;
-    EXPECT_NE(output.find("the same command goes on"), output.npos) << output;
+    EXPECT_NE(
+        output.find(fmt::format("convseq: {}: stopped; the same command goes on\n", out.string())),
+        output.npos)
+        << output;
     EXPECT_FALSE(fs::exists(out / "model.safetensors"));
     ASSERT_EQ(checkpoints_in(out).size(), 1u);
     EXPECT_EQ(checkpoints_in(out).front(), fmt::format("checkpoint-{:08}", lines_of_metrics(out)));
@@ -159,7 +162,7 @@ TEST(Signals, ASecondOneEndsAtOnce) {
   process.signal(SIGTERM);
   process.wait();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
-  EXPECT_EQ(process.exit_code(), 1);
+  EXPECT_EQ(process.exit_code(), 130);
   EXPECT_TRUE(checkpoints_in(folder / "out").empty());
 }
 
@@ -174,8 +177,8 @@ TEST(DamagedCheckpoint, IsReportedAndTheOneBeforeItTaken) {
   const std::map<std::string, Damage> damages = {
       {"digit", change_a_digit}, {"cut", cut}, {"empty", empty}};
   TempFolder folder;
-  for (const char* file :
-       {"model.safetensors", "optimizer.safetensors", "trainer_state.json", "config.json"}) {
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "trainer_state.json",
+                           "config.json", "spiece.model", "tokenizer_config.json"}) {
     for (const auto& [name, damage] : damages) {
       const fs::path out = copy_of_whole_run(folder, fmt::format("{}-{}", file, name));
       const fs::path damaged = out / "checkpoint-00000012" / file;
@@ -212,12 +215,122 @@ TEST(DamagedCheckpoint, IsNoReasonToBeginAnewUnasked) {
     write_over(out / each / "trainer_state.json", "{}");
   const Outcome refused = run(commands().pretrain(out.string()));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.output.find("convseq: " + out.string() +
-                                ": none of its 2 checkpoints is whole; --fresh begins anew\n"),
-            std::string::npos)
+  EXPECT_NE(
+      refused.output.find("convseq: " + out.string() +
+                          ": none of its 2 checkpoints is whole; begin anew, or choose another "
+                          "folder\n"),
+      std::string::npos)
       << refused.output;
   expect_success(commands().pretrain(out.string(), {{"--fresh", " "}}));
   EXPECT_TRUE(weights_of(out) == weights_of(whole_run()));
+}
+
+TEST(BestModel, ThatIsDamagedIsNamedAndOneThatIsGoneIsMadeAgain) {
+  TempFolder folder;
+  const auto command = [&](const std::string& steps) {
+    return commands().pretrain((folder / "out").string(),
+                               {{"--steps", steps},
+                                {"--schedule", "constant"},
+                                {"--validation", commands().path("corpus")},
+                                {"--validate-every", "4"}});
+  };
+  expect_success(command("12"));
+  const fs::path best = folder / "out" / "best", weights = best / "model.safetensors";
+  write_over(weights, read_text_file(weights).substr(0, 4000));
+  const Outcome refused = run(command("16"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find(fmt::format("convseq: {}: its checksum is not the one it was "
+                                            "written with; remove {} to go on without it\n",
+                                            weights.string(), best.string())),
+            std::string::npos)
+      << refused.output;
+  fs::remove_all(best);
+  expect_success(command("16"));
+  EXPECT_TRUE(fs::exists(weights));
+}
+
+TEST(RunFolder, IsReplacedInTwoStepsWhereTheFilesystemCannotExchange) {
+  TempFolder folder;
+  const auto command = [&](const std::string& out) {
+    return testing::program_line(commands().pretrain(
+        (folder / out).string(),
+        {{"--validation", commands().path("corpus")}, {"--validate-every", "2"}}));
+  };
+  const Outcome usual = testing::run_shell(command("usual"));
+  const Outcome other =
+      testing::run_shell("LD_PRELOAD=" CONVSEQ_NO_EXCHANGE " " + command("other"));
+  EXPECT_EQ(usual.exit_code, 0) << usual.output;
+  EXPECT_EQ(other.exit_code, 0) << other.output;
+  for (const char* file : {"model.safetensors", "best/model.safetensors"}) {
+    EXPECT_TRUE(read_text_file(folder / "usual" / file) == read_text_file(folder / "other" / file));
+  }
+  for (const auto& entry : fs::directory_iterator(folder / "other")) {
+    EXPECT_EQ(entry.path().filename().string().find(".old-"), std::string::npos) << entry.path();
+  }
+}
+
+TEST(RunFolder, IsOneRunsAtATime) {
+  TempFolder folder;
+  const fs::path out = folder / "out";
+  const std::string first =
+      commands().pretrain(out.string(), {{"--steps", "100000"}, {"--save-every", "100000"}});
+  ChildProcess process(testing::program_line(first), folder / "output");
+  ASSERT_TRUE(process.wait_until([&] { return lines_of_metrics(out) >= 2; }));
+  folder.file("out/best.tmp-1", "being written by the first");
+  for (const std::string& second : {first, commands().finetune(out.string())}) {
+    const Outcome refused = run(second);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.output.find("convseq: " + out.string() + ": process "), std::string::npos)
+        << refused.output;
+  }
+  EXPECT_TRUE(fs::exists(out / "best.tmp-1"));
+  process.signal(SIGTERM);
+  process.wait();
+  EXPECT_FALSE(fs::exists(out / ".lock"));
+}
+
+TEST(RunFolder, ThatHoldsSomethingElseIsLeftAlone) {
+  TempFolder folder;
+  fs::create_directory(folder / "mine");
+  const fs::path config = folder.file("mine/config.json", "{\"precious\": true}");
+  for (const std::string& command :
+       {commands().pretrain((folder / "mine").string()),
+        commands().finetune((folder / "mine").string()),
+        commands().finetune((folder / "mine").string(), {{"--fresh", " "}})}) {
+    const Outcome refused = run(command);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.output.find(": is not empty and no training run (it holds config.json); "),
+              std::string::npos)
+        << refused.output;
+  }
+  EXPECT_EQ(read_text_file(config), "{\"precious\": true}");
+}
+
+TEST(DryRun, SaysWhatARunWouldTakeAndWritesNothing) {
+  TempFolder folder;
+  const std::string out = (folder / "out").string();
+  for (const std::string& command : {commands().pretrain(out, {{"--dry-run", " "}}),
+                                     commands().finetune(out, {{"--dry-run", " "}})}) {
+    const Json plan = report_of(command)["dry_run"];
+    EXPECT_EQ(plan["steps"], 12);
+    EXPECT_GT(plan["parameters"], 1000);
+    EXPECT_GT(plan["seconds_per_step"], 0);
+    EXPECT_GT(plan["source_tokens_per_step"], 10);
+    EXPECT_GT(plan["peak_memory_bytes"], 1'000'000);
+    EXPECT_NE(run(command).output.find(": dry run: "), std::string::npos);
+    EXPECT_FALSE(fs::exists(out));
+  }
+}
+
+TEST(Options, OfARunAreSavedAndRepeatIt) {
+  TempFolder folder;
+  const std::string first = (folder / "first").string(), second = (folder / "second").string();
+  expect_success(commands().pretrain(first));
+  expect_success("pretrain " + second + " --config " + first + "/options.json");
+  EXPECT_TRUE(weights_of(first) == weights_of(second));
+  expect_success(commands().finetune(first + "-task"));
+  expect_success("finetune " + second + "-task --config " + first + "-task/options.json");
+  EXPECT_TRUE(weights_of(first + "-task") == weights_of(second + "-task"));
 }
 
 namespace {
@@ -278,6 +391,63 @@ TEST(FullDisk, IsNamedByTheLogToo) {
       << outcome.output;
 }
 
+namespace {
+
+// Checkpoints, shards and a fine-tuning run that version 0.1.0 (8af5e63) left behind.
+fs::path old_runs(const TempFolder& folder) {
+  fs::copy(CONVSEQ_SOURCE_DIR "/tests/goldens/run_v0_1", folder / "old",
+           fs::copy_options::recursive);
+  for (const char* model : {"pretrain", "pretrain/checkpoint-00000004", "finetune/best",
+                            "finetune/checkpoint-00000005"}) {
+    for (const char* file : {"spiece.model", "tokenizer_config.json"}) {
+      fs::copy(folder / "old" / file, folder / "old" / model / file);
+    }
+  }
+  return folder / "old";
+}
+
+// Of the losses and validations of both, step by step.
+void expect_same_course(const fs::path& metrics, const fs::path& expected) {
+  const auto found = testing::read_json_lines(metrics), wanted = testing::read_json_lines(expected);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const char* key : {"step", "loss", "gradient_norm", "validation_accuracy"}) {
+      if (wanted[i].contains(key)) {
+        EXPECT_NEAR(found[i][key].get<double>(), wanted[i][key].get<double>(), 1e-4) << wanted[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST(OldRuns, GoOnAsTheVersionThatBeganThemWouldHave) {
+  TempFolder folder;
+  const fs::path old = old_runs(folder);
+  const Outcome pretrained = run(fmt::format(
+      "pretrain {0}/pretrain --corpus {0}/shards --tokenizer {0} --set d_model=8 d_ff=8 heads=1 "
+      "d_kv=8 conv_heads=2 encoder_layers=1 decoder_layers=1 --batch 4 --source 32 --target 16 "
+      "--warmup 2 --schedule constant --steps 8 --log-every 1 --keep 1 --device cpu --quiet",
+      old.string()));
+  EXPECT_EQ(pretrained.exit_code, 0) << pretrained.output;
+  EXPECT_NE(pretrained.output.find("going on from step 4"), std::string::npos);
+  expect_same_course(old / "pretrain" / "metrics.jsonl", old / "pretrain-8-steps.jsonl");
+}
+
+TEST(OldRuns, OfFinetuningGoOnToo) {
+  TempFolder folder;
+  const fs::path old = old_runs(folder);
+  const Outcome tuned = run(fmt::format(
+      "finetune {0}/finetune {0}/task/task.json --from {0}/pretrain --batch 8 --warmup 2 "
+      "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu --quiet",
+      old.string()));
+  EXPECT_EQ(tuned.exit_code, 0) << tuned.output;
+  EXPECT_NE(tuned.output.find("going on from step 5"), std::string::npos);
+  expect_same_course(old / "finetune" / "metrics.jsonl", old / "finetune-9-steps.jsonl");
+  expect_success(
+      fmt::format("evaluate {0}/finetune/best {0}/task/task.json --quiet", old.string()));
+}
+
 TEST(TrainedModel, AnswersWithPredictionsAndScoresThatAreJson) {
   TempFolder folder;
   for (const char* form : {"text", "pooled"}) {
@@ -303,6 +473,59 @@ TEST(TrainedModel, AnswersWithPredictionsAndScoresThatAreJson) {
     EXPECT_EQ(read_text_file(out / "predictions-validation.jsonl"), read_text_file(answers));
     EXPECT_EQ(testing::read_json_lines(out / "predictions-test.jsonl").size(), 24u);
   }
+}
+
+TEST(TrainedModel, RemembersItsTemplateLabelsAndLimits) {
+  TempFolder folder;
+  std::string table = "text,label\n";
+  for (int i = 0; i < 40; ++i)
+    table += fmt::format("a {} day,{}\n", i, i % 2 == 0 ? "good" : "bad");
+  const std::string data = folder.file("reviews.csv", table).string();
+  const std::string unlabelled = folder.file("plain.csv", "words\nx\n").string();
+  for (const char* form : {"text", "pooled"}) {
+    const std::string out = (folder / form).string();
+    expect_success(fmt::format(
+        "finetune {} {} --source 'review: {{text}}' --target '{{label}}' {} --answer {} --model "
+        "paper-light-tiny --tokenizer {} --set d_model=32 d_ff=64 heads=2 d_kv=16 --steps 4 "
+        "--device cpu --quiet",
+        out, data, form == std::string("text") ? "--labels good,bad" : "", form,
+        commands().path("tokenizer")));
+    const Json task = read_json_file(out + "/task.json");
+    EXPECT_EQ(task["source"], "review: {text}");
+    EXPECT_EQ(task["labels"].size(), 2u);
+    EXPECT_FALSE(task.contains("files"));
+    const Json report = report_of(fmt::format("evaluate {} {} --quiet", out, data));
+    EXPECT_EQ(report["scores"][0]["count"], 40);
+    EXPECT_EQ(report["rows"]["rows"], 40);
+    const Outcome refused = run(fmt::format("evaluate {} {} --quiet", out, unlabelled));
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.output.find("has no column text; it has: words"), std::string::npos)
+        << refused.output;
+  }
+}
+
+TEST(Predictions, AreCheckedBeforeTheWorkAndNeverReplaceWhatIsRead) {
+  TempFolder folder;
+  const std::string out = (folder / "out").string(), task = commands().task("pair_1");
+  expect_success(commands().finetune(out, {{"--steps", "2"}}));
+  const fs::path data = fs::path(task).parent_path() / "test.jsonl";
+  const std::string before = read_text_file(data);
+  const auto evaluate = [&](const std::string& predictions) {
+    return run(fmt::format("evaluate {} {} --quiet --predictions {}", out, task, predictions));
+  };
+  EXPECT_NE(evaluate(data.string()).output.find(": is read by this command; "), std::string::npos);
+  EXPECT_EQ(read_text_file(data), before);
+  const Outcome nowhere = evaluate("/nope/p.jsonl");
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_EQ(nowhere.output, "convseq: /nope/p.jsonl: cannot create: No such file or directory\n");
+  fs::create_symlink("answers.jsonl", folder / "link");
+  EXPECT_EQ(evaluate((folder / "link").string()).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(testing::read_json_lines(folder / "answers.jsonl").size(), 24u);
+  // To standard output alone, the report beside it.
+  const Outcome piped = testing::run_shell(testing::program_line(
+      fmt::format("evaluate {} {} --quiet --predictions - 2>/dev/null | wc -l", out, task)));
+  EXPECT_EQ(std::stoi(piped.output), 24) << piped.output;
 }
 
 TEST(TrainedModel, HasItsTokenizerWhateverItsFileIsCalled) {

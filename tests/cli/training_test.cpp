@@ -77,20 +77,20 @@ TEST(PretrainCommand, RefusesBadFlagsAndMakesNothing) {
   const std::string text = folder.file("text.model", "the small river\n").string();
   const std::vector<Refusal> table = {
       {{{"--what", "3"}}, "--what"},
-      {{{"--batch", "0"}}, "--batch: 0; must be more than 0"},
+      {{{"--batch", "0"}}, "--batch: 0; allowed: 1 to 1000000000"},
       {{{"--batch", "few"}}, "--batch"},
-      {{{"--lr", "-1"}}, "--lr: -1; must be more than 0"},
-      {{{"--lr", "nan"}}, "--lr: nan; must be more than 0"},
+      {{{"--lr", "-1"}}, "--lr: -1; allowed: a number over 0"},
+      {{{"--lr", "nan"}}, "--lr: nan; allowed: a number over 0"},
       {{{"--label-smoothing", "2"}}, "--label-smoothing"},
-      {{{"--clip", "0"}}, "--clip: 0; must be more than 0"},
-      {{{"--z-loss", "-1"}}, "--z-loss: -1; must be 0 or more"},
+      {{{"--clip", "0"}}, "--clip: 0; allowed: a number over 0"},
+      {{{"--z-loss", "-1"}}, "--z-loss: -1; allowed: a number, 0 to "},
       {{{"--steps", "0"}}, "--steps"},
       {{{"--tokens", "-5"}}, "--tokens"},
       {{{"--warmup", "12"}}, "warmup_steps 12"},
       {{{"--decay", "13"}}, "decay_steps 13"},
       {{{"--save-every", "0"}}, "--save-every"},
       {{{"--keep", "0"}}, "--keep"},
-      {{{"--keep", "1000000000"}}, out + ": 1000000000 checkpoints of this model"},
+      {{{"--keep", "1000000000"}}, out + ": 1000000001 more checkpoints of this model need "},
       {{{"--optimizer", "sgd"}}, "--optimizer: sgd; allowed: "},
       {{{"--schedule", "zigzag"}}, "--schedule: zigzag; allowed: "},
       {{{"--precision", "fp16"}}, "--precision: fp16; allowed: fp32, bf16, fp64"},
@@ -104,7 +104,8 @@ TEST(PretrainCommand, RefusesBadFlagsAndMakesNothing) {
       {{{"--corpus", ""}}, "--corpus is required"},
       {{{"--corpus", none}}, none + ": no such file"},
       {{{"--corpus", commands().path("corpus") + "=0"}}, "its weight is 0"},
-      {{{"--corpus", commands().path("corpus") + "=much"}}, "=much: the weight is no number"},
+      {{{"--corpus", commands().path("corpus") + "=much"}},
+       "=much: the weight after = is not a number"},
       {{{"--validation", none}}, none + ": no such file"},
       {{{"--tokenizer", none}}, none + ": cannot open: No such file or directory"},
       {{{"--tokenizer", cut}}, cut + ": not a SentencePiece model"},
@@ -120,15 +121,17 @@ TEST(PretrainCommand, RefusesBadFlagsAndMakesNothing) {
 TEST(PretrainCommand, RefusesAFolderItCannotWriteTo) {
   TempFolder folder;
   const std::string file = folder.file("file", "precious").string();
-  expect_refusal(commands().pretrain(file), file + ": cannot create: ");
+  expect_refusal(commands().pretrain(file), file + ": is a file, not a folder");
   expect_refusal(commands().pretrain(file + "/below"), file + "/below: cannot create: ");
   EXPECT_EQ(read_text_file(file), "precious");
   expect_refusal(commands().pretrain("/proc/convseq"), "/proc/convseq: cannot create: ");
-  // One that is there, and read-only: root may write everywhere but in /proc.
+  expect_refusal(commands().pretrain("/proc/self"), "/proc/self: is not empty and no training run");
+  // One that is there, and read-only; root may write everywhere.
   fs::create_directory(folder / "locked");
   fs::permissions(folder / "locked", fs::perms::owner_read | fs::perms::owner_exec);
-  const std::string locked = ::geteuid() == 0 ? "/proc/self" : (folder / "locked").string();
-  expect_refusal(commands().pretrain(locked), locked + "/.writable: cannot create: ");
+  const std::string locked = (folder / "locked").string();
+  if (::geteuid() != 0)
+    expect_refusal(commands().pretrain(locked), locked + "/.lock: cannot create: ");
   EXPECT_TRUE(fs::is_empty(folder / "locked"));
 }
 
@@ -146,13 +149,45 @@ TEST(PretrainCommand, RefusesToGoOnAsAnotherRunAndLosesNothing) {
       {{{"--set", model + "dropout=0.1 encoder_layers=1"}},
        newest + ": is a checkpoint of another model"},
       {{{"--model", "paper-dynamic-tiny"}}, newest + ": is a checkpoint of another model"},
-      {{{"--optimizer", "adafactor"}}, "belongs to another optimizer"},
-      {{{"--seed", "5"}}, "another seed"},
-      {{{"--source", "48"}}, "lengths"},
+      {{{"--optimizer", "adafactor"}},
+       newest + ": was made with optimizer adamw_rms, this run has adafactor; "},
+      {{{"--seed", "5"}}, newest + ": was made with seed 1, this run has 5; "},
+      {{{"--source", "48"}}, newest + ": was made with source length 32, this run has 48; "},
+      {{{"--batch", "8"}}, newest + ": was made with batch 4, this run has 8; "},
+      {{{"--lr", "0.01"}}, newest + ": was made with learning rate 0.02, this run has 0.01; "},
+      {{{"--schedule", "linear"}}, newest + ": was made with schedule cosine, this run has linear"},
+      {{{"--noise", "0.3"}}, newest + ": was made with noise density 0.15, this run has 0.3; "},
+      {{{"--precision", "fp64"}}, newest + ": was made with precision Float, this run has Double"},
   };
   for (Refusal each : table) {
     each.flags["--steps"] = "16";
     expect_refusal(commands().pretrain(out, each.flags), each.named);
+    ASSERT_TRUE(contents(out) == before) << each.named;
+  }
+}
+
+TEST(FinetuneCommand, RefusesToGoOnAsAnotherRunAndLosesNothing) {
+  TempFolder folder;
+  const std::string out = (folder / "out").string(), newest = out + "/checkpoint-00000012";
+  const std::string other = (folder / "other").string();
+  testing::expect_success(commands().pretrain(other, {{"--seed", "7"}}));
+  testing::expect_success(commands().finetune(out, {{"--from", trained()}}));
+  const auto before = contents(out);
+  const std::vector<Refusal> table = {
+      {{{"--seed", "5"}}, "seed 1, this run has 5"},
+      {{{"--from", other}}, "first weights "},
+      {{{"--lr", "0.001"}}, "learning rate 0.005, this run has 0.001"},
+      {{{"--schedule", "cosine"}}, "schedule constant, this run has cosine"},
+      {{{"--class-weights", "balanced"}}, "class weights none, this run has balanced"},
+      {{{"--class-weights", "yes=2"}}, "class weights none, this run has yes=2"},
+      {{{"--freeze-encoder", " "}}, "frozen encoder no, this run has yes"},
+      {{{"--weight-decay", "0.1"}}, "weight decay 0, this run has 0.1"},
+      {{{"--batch", "4"}}, "batch 8, this run has 4"},
+      {{{"--train-limit", "32"}}, "examples 64 ("},
+  };
+  for (Refusal each : table) {
+    each.flags.insert({"--from", trained()});
+    expect_refusal(commands().finetune(out, each.flags), newest + ": was made with " + each.named);
     ASSERT_TRUE(contents(out) == before) << each.named;
   }
 }
@@ -175,17 +210,17 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
   };
   const std::string large = other_tokenizer("large", "--model bpe --vocabulary 600");
   const std::vector<Case> table = {
-      {"span_2", {with({{"--answer", "pooled"}}), "span_2: a pooled head needs a list of "}},
+      {"span_2", {with({{"--answer", "pooled"}}), "/span_2/validation.jsonl:1: the label "}},
       {"span_2", {with({{"--class-weights", "yes=2"}}), "yes is no label of span_2"}},
       {"pair_1", {with({{"--answer", "loud"}}), "--answer: loud; allowed: text, pooled"}},
       {"pair_1", {with({{"--class-weights", "maybe=2"}}), "maybe is no label of pair_1"}},
       {"pair_1", {with({{"--class-weights", "yes=0"}}), "that of yes is 0"}},
       {"pair_1", {with({{"--class-weights", "yes=much"}}), "--class-weights yes=much"}},
-      {"pair_1", {with({{"--held-out", "1"}}), "held_out is 1"}},
-      {"pair_1", {with({{"--batch", "0"}}), "--batch: 0; must be more than 0"}},
+      {"pair_1", {with({{"--held-out", "1"}}), "--held-out: 1; allowed: a number, 0 to 0.99"}},
+      {"pair_1", {with({{"--batch", "0"}}), "--batch: 0; allowed: 1 to 1000000000"}},
       {"pair_1", {with({{"--what", "3"}}), "--what"}},
       {"pair_1", {with({{"--set", "d_model=64"}}), trained() + "/model.safetensors: tensor "}},
-      {"pair_1", {with({{"--model", "paper-light-tiny"}}), "begin from one of the two: --from"}},
+      {"pair_1", {with({{"--model", "paper-light-tiny"}}), "give one of the two: --from"}},
       {"pair_1", {with({{"--tokenizer", large}}), large + ": the tokenizer has 600 pieces"}},
       {"pair_1",
        {with({{"--tokenizer", same_size_tokenizer()}}),
@@ -203,7 +238,10 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
   expect_refusal("finetune " + out + " sst3 --from " + trained(), "sst3: neither a task file nor ");
   // A pre-training folder is no place for a fine-tuning run.
   const auto before = contents(trained());
-  expect_refusal(commands().finetune(trained(), from), trained() + "/checkpoint-00000012: ");
+  expect_refusal(commands().finetune(trained(), from),
+                 trained() + ": is the model to begin from; ");
+  expect_refusal(commands().finetune(trained()),
+                 trained() + "/checkpoint-00000012: is a checkpoint ");
   EXPECT_TRUE(contents(trained()) == before);
 }
 
@@ -222,8 +260,8 @@ TEST(EvaluateCommand, RefusesWhatIsNotThere) {
       {evaluate(none, "pair_1", ""), none + ": no such model folder"},
       {evaluate(trained(), "poem_9", ""), "neither a task file nor a known task"},
       {evaluate(trained(), "pair_1", "--predictions " + none + "/p.jsonl"), none + "/p.jsonl"},
-      {evaluate(trained(), "pair_1", "--batch 0"), "--batch: 0; must be more than 0"},
-      {"evaluate " + trained(), "TASK is required"},
+      {evaluate(trained(), "pair_1", "--batch 0"), "--batch: 0; allowed: 1 to 1000000000"},
+      {"evaluate " + trained(), "no data: name a task"},
   };
   for (const auto& [arguments, named] : table) expect_refusal(arguments, named);
 }

@@ -166,6 +166,40 @@ TEST_F(Finetuning, HoldsExamplesOutWhereATaskHasNoValidation) {
 
 // A model that cannot yet tell the examples apart answers with the label that weighs more: that is
 // a collapse, and the log says so.
+TEST_F(Finetuning, LimitsWhatIsHeldOutAndRefusesToHoldOutNothing) {
+  auto limited = options("limited");
+  limited.task = task(64, {"train"});
+  limited.held_out = 0.5;
+  limited.validation_limit = 5;
+  const FinetuneSummary summary = finetune(limited);
+  EXPECT_EQ(summary.reports.at("validation").scores.front().count, 5);
+  EXPECT_EQ(summary.rows.at("validation").rows, 5);
+
+  auto one = options("one");
+  one.task = task(64, {"train"});
+  one.train_limit = 1;
+  const std::string message = message_of<Error>([&] { finetune(one); });
+  EXPECT_EQ(message,
+            "colours: 1 example is too few to hold out a share of 0.1 for validation; hold out "
+            "none, or give validation data");
+  one.held_out = 0;
+  EXPECT_TRUE(finetune(one).training.finished());
+  EXPECT_TRUE(finetune(one).reports.empty());
+}
+
+TEST_F(Finetuning, TotalsWhatWasCutAndSkipped) {
+  auto cut = options("cut");
+  cut.task.max_source_tokens = 8;
+  BadLines bad_lines(OnBadLine::Skip);
+  cut.reader.lines.bad_lines = &bad_lines;
+  std::ofstream(folder_ / "train.jsonl", std::ios::app) << "{\"text\": \"x\", \"label\": null}\n";
+  const FinetuneSummary summary = finetune(cut);
+  EXPECT_EQ(summary.rows.at("train").rows, 32);
+  EXPECT_EQ(summary.rows.at("train").skipped, 1);
+  EXPECT_EQ(summary.rows.at("train").sources_cut, 32);
+  EXPECT_EQ(read_json_file(cut.out / "evaluation.json")["rows"]["train"]["skipped"], 1);
+}
+
 TEST_F(Finetuning, WeightsOfClassesMoveTheAnswersAndACollapseIsNamedInTheLog) {
   for (const auto& [label, other] : {std::pair("green", "old"), std::pair("old", "green")}) {
     auto run = options(fmt::format("to-{}", label));

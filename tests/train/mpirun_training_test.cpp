@@ -63,6 +63,22 @@ double largest_difference(const fs::path& out, const fs::path& other) {
   return largest;
 }
 
+// Two processes, each with a working folder of its own and the same relative path to write to, as
+// on two machines that share no disk.
+Outcome run_apart(const fs::path& folder, const std::string& arguments) {
+  std::string line;
+  for (const char* each : {"first", "second"}) {
+    fs::create_directories(folder / each);
+    line += fmt::format("{} -n 1 --wdir {} {} {}", line.empty() ? "" : " :",
+                        (folder / each).string(), CONVSEQ_PROGRAM, arguments);
+  }
+  return testing::run_shell("timeout 120 " + testing::mpirun_line(line));
+}
+
+std::string part(const char* steps) {
+  return pretraining("out", {{"--precision", "fp64"}, {"--steps", steps}, {"--save-every", "5"}});
+}
+
 class MpirunTraining : public Mpirun {
  protected:
   fs::path out(const std::string& name) const { return folder_ / name; }
@@ -123,18 +139,79 @@ TEST_F(MpirunTraining, ThreeProcessesRefuseABatchOfEightBeforeAnyWork) {
   }
 }
 
-// Each process has a working folder of its own, and the same relative path to write to.
 TEST_F(MpirunTraining, OnlyTheFirstProcessWrites) {
-  std::string line;
-  for (const char* each : {"first", "second"}) {
-    fs::create_directory(out(each));
-    line += fmt::format("{} -n 1 --wdir {} {} {}", line.empty() ? "" : " :", out(each).string(),
-                        CONVSEQ_PROGRAM, pretraining("out", {{"--steps", "6"}}));
-  }
-  const Outcome outcome = testing::run_shell("timeout 120 " + testing::mpirun_line(line));
+  const Outcome outcome = run_apart(folder_.path(), pretraining("out", {{"--steps", "6"}}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(losses_of(out("first") / "out").size(), 6u);
   EXPECT_TRUE(fs::exists(out("first") / "out" / "model.safetensors"));
+  EXPECT_TRUE(fs::is_empty(out("second")));
+}
+
+TEST_F(MpirunTraining, ResumesWithAFolderPerProcessAsUninterrupted) {
+  expect_run(1, pretraining(out("whole"), {{"--precision", "fp64"}, {"--steps", "20"}}));
+  const fs::path first = out("first") / "out", second = out("second") / "out";
+  ASSERT_EQ(run_apart(folder_.path(), part("10")).exit_code, 0);
+  struct Case {
+    const char* steps;
+    std::function<void()> before;
+  };
+  const std::vector<Case> table = {
+      // The second process has no checkpoint, then an older one, then a damaged one.
+      {"12", [] {}},
+      {"14",
+       [&] {
+         fs::create_directories(second);
+         fs::copy(first / "checkpoint-00000010", second / "checkpoint-00000010",
+                  fs::copy_options::recursive);
+       }},
+      {"20", [&] { fs::resize_file(second / "checkpoint-00000010" / "model.safetensors", 100); }},
+  };
+  for (const Case& each : table) {
+    each.before();
+    const Outcome outcome = run_apart(folder_.path(), part(each.steps));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+  const double difference = largest_difference(first, out("whole"));
+  tell("fp64 resumed with a folder per process", difference);
+  EXPECT_LE(difference, kRounding);
+}
+
+TEST_F(MpirunTraining, RefusesToResumeWhereOnlyAnotherProcessHasTheNewestCheckpoint) {
+  ASSERT_EQ(run_apart(folder_.path(), part("10")).exit_code, 0);
+  fs::rename(out("first") / "out", out("second") / "out");  // the machines in another order
+  const Outcome refused = run_apart(folder_.path(), part("20"));
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("out: process 1 has a checkpoint of step 10 there, the first "
+                                "process none; start the machines in the order of before"),
+            std::string::npos)
+      << refused.output;
+  EXPECT_FALSE(fs::exists(out("first") / "out"));
+  EXPECT_TRUE(fs::exists(out("second") / "out" / "checkpoint-00000010"));
+}
+
+TEST_F(MpirunTraining, ResumesInASharedFolderBehindADamagedCheckpoint) {
+  const auto training = [&](const char* name, const char* steps) {
+    return pretraining(out(name),
+                       {{"--precision", "fp64"}, {"--steps", steps}, {"--save-every", "4"}});
+  };
+  expect_run(1, training("whole", "16"));
+  expect_run(2, training("shared", "10"));
+  fs::resize_file(out("shared") / "checkpoint-00000010" / "optimizer.safetensors", 100);
+  expect_run(4, training("shared", "16"));
+  const double difference = largest_difference(out("shared"), out("whole"));
+  tell("fp64 resumed in a shared folder", difference);
+  EXPECT_LE(difference, kRounding);
+}
+
+TEST_F(MpirunTraining, FinetuningWithAFolderPerProcessKeepsTheFirstOnesBest) {
+  const auto tuning = [&](const char* steps) {
+    return commands().finetune("tuned", {{"--precision", "fp64"}, {"--steps", steps}});
+  };
+  for (const char* steps : {"6", "12"}) {
+    const Outcome outcome = run_apart(folder_.path(), tuning(steps));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+  EXPECT_TRUE(fs::exists(out("first") / "tuned" / "evaluation.json"));
   EXPECT_TRUE(fs::is_empty(out("second")));
 }
 
@@ -161,8 +238,8 @@ TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
     process.wait();
     const std::string output = read_text_file(out("output"));
     EXPECT_NE(output.find("the same command goes on"), output.npos) << output;
-    // mpirun calls it a failure where it was told to end itself.
-    if (!to_mpirun) EXPECT_EQ(process.exit_code(), 0) << output;
+    // mpirun has a code of its own where it was told to end itself.
+    if (!to_mpirun) EXPECT_EQ(process.exit_code(), 130) << output;
     const size_t done = losses_of(run).size();
     EXPECT_TRUE(fs::exists(run / fmt::format("checkpoint-{:08}", done) / "trainer_state.json"));
     const fs::path whole = out(run.filename().string() + "-whole");

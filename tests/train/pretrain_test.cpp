@@ -141,6 +141,47 @@ TEST_F(Pretraining, StopsWhenTheLossStaysNotFinite) {
   EXPECT_EQ(state->skipped_steps, 3);
 }
 
+TEST_F(Pretraining, ALimitOfTokensIsReachedAtTheEndOfTheSchedule) {
+  // The target has no room for what a source of 128 would ask for: sources are shorter.
+  auto of_tokens = options("out");
+  of_tokens.corpus.room = {128, 16};
+  of_tokens.limits = {.source_tokens = 4000};
+  const TrainingSummary done = pretrain(of_tokens);
+  EXPECT_EQ(done.end, TrainingEnd::Tokens);
+  std::istringstream lines(read_text_file(folder_ / "out" / "metrics.jsonl"));
+  int64_t steps = 0;
+  for (std::string line; std::getline(lines, line); ++steps) {
+    EXPECT_GT(parse_json(line, "metrics")["learning_rate"], 0) << line;
+  }
+  EXPECT_EQ(steps, done.step);
+}
+
+TEST_F(Pretraining, RefusesWhatNoMemoryHolds) {
+  auto huge = options("out");
+  huge.model.d_model = 160'000;
+  huge.model.d_ff = 16'000'000;
+  auto wide = options("out");
+  wide.corpus.batch_rows = 1'000'000'000;
+  for (const PretrainOptions& each : {huge, wide}) {
+    const std::string message = message_of<Error>([&] { pretrain(each); });
+    EXPECT_NE(message.find(": needs about "), std::string::npos) << message;
+    EXPECT_FALSE(fs::exists(each.out));
+  }
+  auto small = options("out");
+  small.max_memory_bytes = 1000;
+  EXPECT_NE(message_of<Error>([&] { pretrain(small); }).find("needs about "), std::string::npos);
+}
+
+TEST(RunFolder, NeedsRoomOnlyForTheCheckpointsThatAreNotThereYet) {
+  TempFolder folder;
+  const RunFolder run(folder / "out");
+  const auto free = static_cast<double>(fs::space(folder.path()).available);
+  const auto parameters = static_cast<int64_t>(free / 12 / 2);  // one fits, three do not
+  EXPECT_NO_THROW(run.check_room(parameters, 2, 2));
+  const std::string message = message_of<Error>([&] { run.check_room(parameters, 2, 0); });
+  EXPECT_NE(message.find(": 3 more checkpoints of this model need "), std::string::npos) << message;
+}
+
 TEST_F(Pretraining, RefusesWhatDoesNotFitBeforeAnyWork) {
   auto vocabulary = options("a");
   vocabulary.model.vocab_size = 1000;
