@@ -27,22 +27,31 @@ GradientBuckets::GradientBuckets(Communicator& communicator,
                                  const std::vector<torch::Tensor>& parameters,
                                  GradientBucketsOptions options)
     : communicator_(communicator), options_(options) {
-  for (const auto& parameter : parameters) {
-    if (parameter.requires_grad()) parameters_.push_back(parameter);
+  const bool apart = !options_.masters.empty();
+  TORCH_CHECK(!apart || options_.masters.size() == parameters.size(),
+              "GradientBuckets: ", options_.masters.size(), " masters for ", parameters.size(),
+              " parameters");
+  std::vector<torch::Tensor> masters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].requires_grad()) continue;
+    parameters_.push_back(parameters[i]);
+    if (apart) masters.push_back(options_.masters[i]);
   }
   if (communicator_.size() == 1) return;
 
   const double limit = options_.megabytes * 1e6;
   double bytes = 0;
-  for (auto each = parameters_.rbegin(); each != parameters_.rend(); ++each) {
+  for (size_t i = parameters_.size(); i-- > 0;) {
+    const torch::Tensor& each = parameters_[i];
     const double size =
-        static_cast<double>(each->numel()) * static_cast<double>(elementSize(sum_type(*each)));
+        static_cast<double>(each.numel()) * static_cast<double>(elementSize(sum_type(each)));
     if (buckets_.empty() || bytes + size > limit ||
-        !fit_together(buckets_.back().parameters.back(), *each)) {
+        !fit_together(buckets_.back().parameters.back(), each)) {
       buckets_.emplace_back();
       bytes = 0;
     }
-    buckets_.back().parameters.push_back(*each);
+    buckets_.back().parameters.push_back(each);
+    if (apart) buckets_.back().masters.push_back(masters[i]);
     bytes += size;
   }
   for (size_t i = 0; i < buckets_.size(); ++i) {
@@ -102,18 +111,25 @@ void GradientBuckets::gradient_is_ready(size_t index, size_t slot) {
 
 void GradientBuckets::send(Bucket& bucket) {
   const torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> slices, gradients;
+  std::vector<torch::Tensor> slices, gradients, sums, earlier;
   bucket.present.fill_(1);
   for (size_t slot = 0; slot < bucket.parameters.size(); ++slot) {
-    if (const auto& gradient = bucket.parameters[slot].grad(); gradient.defined()) {
+    const auto& gradient = bucket.parameters[slot].grad();
+    const auto before = bucket.masters.empty() ? torch::Tensor() : bucket.masters[slot].grad();
+    if (gradient.defined()) {
       slices.push_back(bucket.slices[slot]);
       gradients.push_back(gradient);
     } else {
       bucket.slices[slot].zero_();
-      bucket.present[static_cast<int64_t>(slot)] = 0;
+      if (!before.defined()) bucket.present[static_cast<int64_t>(slot)] = 0;
+    }
+    if (before.defined()) {
+      sums.push_back(bucket.slices[slot]);
+      earlier.push_back(before);
     }
   }
   if (!slices.empty()) torch::_foreach_copy_(slices, gradients);
+  if (!sums.empty()) torch::_foreach_add_(sums, earlier);
   bucket.pending = communicator_.start_all_reduce_sum({bucket.flat});
 }
 
@@ -124,11 +140,16 @@ void GradientBuckets::receive(Bucket& bucket, double divisor) {
   std::vector<torch::Tensor> gradients, slices;
   for (size_t slot = 0; slot < bucket.parameters.size(); ++slot) {
     torch::Tensor& gradient = bucket.parameters[slot].mutable_grad();
-    if (!gradient.defined()) {
-      // Only here is the count read: on a GPU that waits for the sum.
-      if (bucket.present[static_cast<int64_t>(slot)].item<double>() == 0) continue;
-      gradient = torch::empty_like(bucket.parameters[slot]);
+    torch::Tensor* master = bucket.masters.empty() ? nullptr : &bucket.masters[slot].mutable_grad();
+    const bool had_one = gradient.defined() || (master != nullptr && master->defined());
+    // Only where there was none is the count read: on a GPU that waits for the sum.
+    if (!had_one && bucket.present[static_cast<int64_t>(slot)].item<double>() == 0) continue;
+    if (master != nullptr) {
+      *master = bucket.slices[slot];  // until the next send()
+      gradient.reset();
+      continue;
     }
+    if (!gradient.defined()) gradient = torch::empty_like(bucket.parameters[slot]);
     gradients.push_back(gradient);
     slices.push_back(bucket.slices[slot]);
   }

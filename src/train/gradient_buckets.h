@@ -7,6 +7,9 @@ namespace convseq {
 struct GradientBucketsOptions {
   double megabytes = 25;  // of one bucket: small enough to start early, large enough to be fast
   bool overlap = true;    // false: everything is summed in finish()
+  // Of each parameter its fp32 master, or nothing. The sums of all processes are then the masters'
+  // gradients in fp32, to which what these held before is added, and the parameters have none.
+  std::vector<torch::Tensor> masters = {};
 };
 
 // Sums the gradients of all processes while the backward pass goes on:
@@ -36,6 +39,7 @@ class GradientBuckets {
  private:
   struct Bucket {
     std::vector<torch::Tensor> parameters;
+    std::vector<torch::Tensor> masters;  // or empty
     torch::Tensor flat;  // all gradients, then one number a parameter: how many have one
     std::vector<torch::Tensor> slices;  // of `flat`, shaped as the parameters
     torch::Tensor present;              // the end of `flat`

@@ -28,11 +28,21 @@ TensorMap MasterWeights::learning() const {
 
 void MasterWeights::collect_gradients() {
   if (!apart()) return;
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> sums, more;
   size_t i = 0;
   for (auto& [name, master] : masters_) {
     torch::Tensor& gradient = model_parameters_[i++].mutable_grad();
-    if (gradient.defined()) master.mutable_grad() = gradient.to(torch::kFloat32);
+    if (!gradient.defined()) continue;
+    if (!master.grad().defined()) {
+      master.mutable_grad() = gradient.to(torch::kFloat32);
+    } else {
+      sums.push_back(master.grad());
+      more.push_back(gradient);
+    }
+    gradient.reset();
   }
+  if (!sums.empty()) at::_foreach_add_(sums, more);
 }
 
 GradientMap MasterWeights::gradients() const {
@@ -40,11 +50,27 @@ GradientMap MasterWeights::gradients() const {
   size_t i = 0;
   for (const auto& [name, master] : masters_) {
     const torch::Tensor parameter = apart() ? model_parameters_[i++] : master;
-    if (!parameter.grad().defined() || !master.requires_grad()) continue;
-    gradients[name] = {.gradient = parameter.grad(),
+    const auto& gradient = master.grad().defined() ? master.grad() : parameter.grad();
+    if (!gradient.defined() || !master.requires_grad()) continue;
+    gradients[name] = {.gradient = gradient,
                        .copy = apart() ? parameter.detach() : torch::Tensor()};
   }
   return gradients;
+}
+
+std::vector<torch::Tensor> MasterWeights::masters_of(
+    const std::vector<torch::Tensor>& parameters) const {
+  if (!apart()) return {};
+  std::map<const void*, torch::Tensor> by_parameter;
+  size_t i = 0;
+  for (const auto& [name, master] : masters_) {
+    by_parameter[model_parameters_[i++].unsafeGetTensorImpl()] = master;
+  }
+  std::vector<torch::Tensor> masters;
+  for (const auto& parameter : parameters) {
+    masters.push_back(by_parameter.at(parameter.unsafeGetTensorImpl()));
+  }
+  return masters;
 }
 
 void MasterWeights::clear_gradients() {

@@ -13,9 +13,13 @@ class MasterWeights {
   MasterWeights(Seq2Seq& model, torch::Dtype compute);  // turns the model to `compute`
 
   const TensorMap& values() const { return masters_; }
-  TensorMap learning() const;     // those that need gradients: what an optimizer moves
-  void collect_gradients();       // the model's gradients become the masters'
-  GradientMap gradients() const;  // the model's, as they are, by their masters' names
+  TensorMap learning() const;  // those that need gradients: what an optimizer moves
+  // The model's gradients are added to the masters', in fp32, and are gone from the model.
+  void collect_gradients();
+  // By the masters' names: the masters' gradients where they were collected, else the model's.
+  GradientMap gradients() const;
+  // Of each of the model's parameters its master; where they are the same tensors, nothing.
+  std::vector<torch::Tensor> masters_of(const std::vector<torch::Tensor>& parameters) const;
   void clear_gradients();
   void publish();  // the masters' values become the model's
 

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "model/vocabulary_check.h"
+
 namespace convseq {
 namespace {
 
@@ -47,6 +49,8 @@ ModelBatch ModelBatch::pinned() const {
 }
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {
+  check_ids(config, batch.source);
+  if (config.decoder_layers > 0) check_ids(config, batch.target);  // else they are classes
   const auto target = ids(batch.target, batch.rows, batch.target_width);
   const nn::Lengths target_lengths{torch::tensor(batch.target_lengths)};
   const auto real = target_lengths.mask(batch.target_width);

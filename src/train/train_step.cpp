@@ -116,7 +116,8 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
       communicator_(communicator),
       options_(options),
       // Recomputation adds gradients outside the order in which buckets are sent.
-      buckets_(communicator, model.parameters(), {.overlap = !options.recompute}) {
+      buckets_(communicator, model.parameters(),
+               {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
   const auto device = model_.output_matrix().device();
   if (can_be_recorded(device)) graph_.emplace(device);
@@ -166,8 +167,13 @@ torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
   if (inputs.batches.empty()) buckets_.start();
   for (const ModelBatch& batch : inputs.batches) {
     const TokenLoss loss = loss_of(model_, batch, options_);
-    if (&batch == &inputs.batches.back()) buckets_.start();
+    const bool is_last = &batch == &inputs.batches.back();
+    if (is_last) buckets_.start();
     (loss.loss_sum / inputs.total_weight).backward();
+    // A sum of many in bf16 would lose what each adds.
+    if (inputs.batches.size() > 1 && (!is_last || communicator_.size() == 1)) {
+      weights_.collect_gradients();
+    }
     add(sums, batch, loss);
   }
   buckets_.finish(1);

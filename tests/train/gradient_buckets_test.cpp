@@ -75,6 +75,25 @@ TEST(GradientBuckets, WaitForTheLastPassOfAnAccumulation) {
   EXPECT_NEAR(parameters[0].grad().sum().item<double>(), 4, 1e-14);
 }
 
+// 1 + 2⁻⁹ is no bf16 number: the sum must be kept in fp32 from the masters to the masters.
+TEST(GradientBuckets, SumsOfBf16BecomeTheMastersGradientsInFp32) {
+  const auto parameter = torch::ones({3}, torch::kBFloat16).requires_grad_();
+  const auto without = torch::ones({2}, torch::kBFloat16).requires_grad_();
+  const auto master = torch::ones({3}), other = torch::ones({2});
+  Mirror mirror;
+  GradientBuckets buckets(mirror, {parameter, without}, {.masters = {master, other}});
+  for (int step = 0; step < 2; ++step) {
+    master.mutable_grad() = torch::full({3}, 1.0 / 512);  // of earlier micro-batches
+    other.mutable_grad().reset();
+    buckets.start();
+    parameter.sum().backward();
+    buckets.finish(1);
+    testing::expect_close(master.grad(), torch::full({3}, 2 * (1 + 1.0 / 512)), 1e-7);
+    EXPECT_FALSE(parameter.grad().defined());
+    EXPECT_FALSE(other.grad().defined());
+  }
+}
+
 TEST(GradientBuckets, KeepTheirOrderWhereAParameterHasNoGradient) {
   const auto parameters = four_parameters();
   Mirror mirror;
