@@ -13,6 +13,8 @@ namespace convseq {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
+// Of libtorch's own code and buffers, once a CPU computes; a GPU's are not in the host's memory.
+constexpr double kLibraryBytes = 50e6;
 
 double real(int64_t value) { return static_cast<double>(value); }
 
@@ -183,7 +185,8 @@ MemoryEstimate training_memory(const ModelConfig& given, const TrainingShape& sh
   estimate.gradients =
       parameters * (narrow && shape.device.is_cuda() ? bytes : std::max(bytes, kFloat));
   estimate.optimizer = optimizer.averages;
-  estimate.activations = bytes * (numbers.kept + numbers.temporary) + loss_bytes(config, shape);
+  estimate.activations = bytes * (numbers.kept + numbers.temporary) + loss_bytes(config, shape) +
+                         (shape.device.is_cpu() ? kLibraryBytes : 0);
   estimate.update = optimizer.update;
   estimate.accumulates = shape.micro_batches > 1;
   if (narrow && estimate.accumulates) estimate.gradients = parameters * (bytes + kFloat);

@@ -31,6 +31,11 @@ double seconds_of(torch::Device device, const std::function<void()>& work) {
   return best;
 }
 
+double flops_per_second(const Pace& pace) { return pace.flops / std::max(pace.seconds, 1e-9); }
+
+// Of a shorter stretch the rate says little: work that a GPU was given before may end in it.
+constexpr double kShortestStretch = 0.3;  // seconds
+
 }  // namespace
 
 double Pace::tokens_per_second() const {
@@ -38,7 +43,7 @@ double Pace::tokens_per_second() const {
 }
 
 double Pace::utilisation() const {
-  return flops / std::max(seconds, 1e-9) / std::max(flops_ceiling, 1.0);
+  return std::min(1.0, flops_per_second(*this) / std::max(flops_ceiling, 1.0));
 }
 
 std::string Pace::describe() const {
@@ -59,7 +64,12 @@ void PaceMeter::count(int64_t source_tokens, double flops) {
   }
 }
 
-void PaceMeter::new_stretch() { lately_ = {.pace = {.flops_ceiling = whole_.pace.flops_ceiling}}; }
+void PaceMeter::new_stretch() {
+  const Pace ended = lately();
+  double& ceiling = whole_.pace.flops_ceiling;
+  if (ended.seconds >= kShortestStretch) ceiling = std::max(ceiling, flops_per_second(ended));
+  lately_ = {.pace = {.flops_ceiling = ceiling}};
+}
 
 Pace PaceMeter::Stretch::now(torch::Device device) const {
   Pace result = pace;

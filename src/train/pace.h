@@ -12,12 +12,14 @@ namespace convseq {
 struct Pace {
   double seconds = 0;
   int64_t source_tokens = 0;
-  double flops = 0;          // of the model, as counted by model/flops.h
-  double flops_ceiling = 0;  // a second, of all processes' devices
+  double flops = 0;  // of the model, as counted by model/flops.h
+  // A second, of all processes' devices: what they gave a large matrix product, or this run where
+  // it was faster. The product is measured once, while others may be using the machine.
+  double flops_ceiling = 0;
   int64_t peak_memory_bytes = 0;
 
   double tokens_per_second() const;
-  double utilisation() const;    // share of what the devices give a large matrix product
+  double utilisation() const;    // share of the ceiling, at most 1
   std::string describe() const;  // "12.3k tokens/s  41% of peak FLOPs  1.2 GiB"
 };
 
@@ -29,7 +31,7 @@ class PaceMeter {
   void count(int64_t source_tokens, double flops);
   Pace whole() const { return whole_.now(device_); }
   Pace lately() const { return lately_.now(device_); }
-  void new_stretch();  // of lately()
+  void new_stretch();  // of lately(); one that was faster than the ceiling raises it
 
  private:
   struct Stretch {
