@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bench/device_memory.h"
 #include "ops/conv.h"
 #include "ops/reference.h"
 
@@ -70,7 +71,9 @@ class Case {
     return values.to(options_.type).requires_grad_();
   }
   double element() const { return static_cast<double>(c10::elementSize(options_.type)); }
-  double tokens() const { return static_cast<double>(options_.batch * options_.time); }
+  double tokens() const {
+    return static_cast<double>(options_.batch) * static_cast<double>(options_.time);
+  }
   double taps() const {
     return static_cast<double>(heads() * kernel()) * (dynamic() ? tokens() : 1);
   }
@@ -162,10 +165,21 @@ Contender libtorch_peer(size_t buffers, const Case& which, const ConvSpeedOption
   return Contender(buffers, apply, inputs, gradient);
 }
 
+size_t buffer_count(const Case& which, const ConvSpeedOptions& options) {
+  return static_cast<size_t>(static_cast<double>(options.cache) / which.forward_bytes() + 2);
+}
+
 // On a CPU libtorch's depthwise convolution takes minutes in bf16; a dynamic one it does not have.
 bool has_peer(const Case& which, const ConvSpeedOptions& options) {
   const bool hopeless = options.device.is_cpu() && options.type == torch::kBFloat16;
   return options.peers && !which.dynamic() && !hopeless;
+}
+
+// Inputs, outputs and gradients in each buffer, ours and the peer's.
+double held_bytes(const Case& which, const ConvSpeedOptions& options) {
+  const double sides = has_peer(which, options) ? 2 : 1;
+  return sides * static_cast<double>(buffer_count(which, options)) *
+         (which.forward_bytes() + which.backward_bytes());
 }
 
 ConvSpeed sum_of(const Case& which, const ConvSpeed& forward, const ConvSpeed& backward) {
@@ -179,8 +193,7 @@ ConvSpeed sum_of(const Case& which, const ConvSpeed& forward, const ConvSpeed& b
 
 std::vector<ConvSpeed> measure(const Case& which, const ConvSpeedOptions& options, Copy& copy) {
   verify(which, which.inputs(), which.gradient());
-  const auto buffers =
-      static_cast<size_t>(static_cast<double>(options.cache) / which.forward_bytes() + 2);
+  const size_t buffers = buffer_count(which, options);
   Contender ours(
       buffers, [&](const variable_list& in) { return which.forward(in); },
       [&] { return which.inputs(); }, [&] { return which.gradient(); });
@@ -212,6 +225,16 @@ std::vector<ConvSpeed> measure_convs(const ConvSpeedOptions& options) {
   require(options.heads >= 1 && options.channels % options.heads == 0,
           "bench ops: {} channels do not divide into {} heads", options.channels, options.heads);
   const auto total = static_cast<int64_t>(options.kernels.size() * options.ops.size());
+  for (const int64_t kernel : options.kernels) {
+    for (const ConvOp op : options.ops) {
+      require_device_memory(
+          options.device, held_bytes({op, kernel, options}, options),
+          fmt::format("bench ops: {} with kernel {}, batch {}, time {} and {} "
+                      "channels",
+                      name_of(op), kernel, options.batch, options.time, options.channels),
+          options.max_memory);
+    }
+  }
   Copy copy(options.device, options.cache);
   std::vector<ConvSpeed> speeds;
   int64_t done = 0;

@@ -41,6 +41,7 @@ struct ConvSpeedOptions {
   bool peers = true;
   int64_t cache = 0;  // buffers rotate beyond so many bytes
   TimingOptions timing;
+  double max_memory = 0;  // bytes; 0: what is free
   Watch watch = go_on;
 };
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bench/device_memory.h"
 #include "bench/timing.h"
 #include "bench/training_model.h"
 #include "infer/inference_scope.h"
+#include "train/memory_estimate.h"
 
 namespace convseq::bench {
 namespace {
@@ -69,6 +71,14 @@ void check(const DecodeSpeedOptions& options) {
   }
   for (const ModelConfig& config : options.models) {
     require(config.decoder_layers > 0, "--models: a model without a decoder does not decode");
+    const MemoryEstimate estimate = inference_memory(config, {.rows = options.batch,
+                                                              .source = options.source,
+                                                              .target = last,
+                                                              .precision = options.type});
+    require_device_memory(options.device, estimate.total(),
+                          fmt::format("bench decode: {} with batch {}, source {} and {} positions",
+                                      name_of(config.mixer), options.batch, options.source, last),
+                          options.max_memory);
   }
 }
 

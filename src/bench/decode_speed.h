@@ -16,6 +16,7 @@ struct DecodeSpeedOptions {
   std::vector<int64_t> positions;  // ascending
   int64_t batch = 1;
   int64_t source = 512;
+  double max_memory = 0;  // bytes; 0: what is free
   Watch watch = go_on;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "bench/device_memory.h"
 #include "train/model_batch.h"
 #include "train/pace.h"
 
@@ -14,6 +15,10 @@ namespace {
 constexpr double kGibi = 1 << 30;
 constexpr double kFlatGoal = 0.9;
 constexpr int64_t kFlatFrom = 512, kFlatTo = 8192;
+
+int64_t rows_at(int64_t length, const LengthSpeedOptions& options) {
+  return std::max<int64_t>(1, options.tokens / length);
+}
 
 LengthPart measure_part(torch::Device device, double flops, const Work& work,
                         const TimingOptions& timing) {
@@ -39,7 +44,7 @@ double encoder_flops(const FlopParts& parts) {
 LengthSpeed measure(TrainingModel& trained, int64_t length, double flops_ceiling,
                     const LengthSpeedOptions& options) {
   const ModelConfig& config = trained.model().config();
-  const int64_t rows = std::max<int64_t>(1, options.tokens / length);
+  const int64_t rows = rows_at(length, options);
   const Workload work = work_at(length);
   const Batch batch =
       random_batch(config, {.rows = rows, .source = work.source, .target = work.target});
@@ -143,6 +148,15 @@ Workload work_at(int64_t length) {
 
 std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options) {
   check_models(options.models);
+  for (const ModelConfig& config : options.models) {
+    for (const int64_t length : options.lengths) {
+      const Workload work = work_at(length);
+      require_step_memory(
+          config, options.training,
+          {.rows = rows_at(length, options), .source = work.source, .target = work.target},
+          fmt::format("bench length: {} at length {}", name_of(config.mixer), length));
+    }
+  }
   const int64_t total = std::ssize(options.models) * std::ssize(options.lengths);
   const double ceiling = measure_product_flops(options.training.device, options.training.type);
   std::vector<LengthSpeed> speeds;

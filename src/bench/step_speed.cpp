@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "bench/device_memory.h"
 #include "ops/linear.h"
 #include "train/pace.h"
 
@@ -147,6 +148,13 @@ double StepSpeed::rest_ms() const {
 
 std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
   check_models(options.models);
+  for (const ModelConfig& config : options.models) {
+    const RandomBatchOptions batch{
+        .rows = rows_for(options), .source = options.work.source, .target = options.work.target};
+    require_step_memory(config, options.training, batch,
+                        fmt::format("bench step: {} with {} rows of {} and {} tokens",
+                                    name_of(config.mixer), batch.rows, batch.source, batch.target));
+  }
   std::vector<StepSpeed> speeds;
   for (const ModelConfig& config : options.models) {
     const std::string next{name_of(config.mixer)};

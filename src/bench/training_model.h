@@ -24,6 +24,7 @@ struct TrainingModelOptions {
   torch::Dtype type = torch::kFloat32;
   OptimizerOptions optimizer = {.kind = OptimizerKind::AdamW};  // the peers'
   TrainStepOptions step;
+  double max_memory = 0;  // bytes; 0: what is free
 };
 
 // A freshly drawn model with all that one process needs to train it.
