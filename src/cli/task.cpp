@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "cli/task_flags.h"
 #include "data/split_summary.h"
 #include "text/utf8.h"
@@ -46,7 +47,7 @@ void print_example(const TaskExample& example) {
 void print(const SplitSummary& split) {
   fmt::print("\n{}: {} row{}\n", split.split, split.totals.rows, split.totals.rows == 1 ? "" : "s");
   if (const std::string totals = split.totals.describe(); !totals.empty()) {
-    fmt::print("  not whole   {}\n", totals);
+    fmt::print("  skipped/cut {}\n", totals);
   }
   if (!split.targets.empty()) fmt::print("  targets     {}\n", describe(split.targets));
   if (!split.categories.empty()) fmt::print("  categories  {}\n", describe(split.categories));
@@ -101,8 +102,8 @@ void add_task(CLI::App& program) {
   command->add_option("--tokenizer", flags->tokenizer,
                       "Tokenizer (spiece.model, or a folder that holds it): lengths in tokens, and "
                       "what is cut");
-  command->add_option("--examples", flags->examples, "Number of examples to show")
-      ->capture_default_str();
+  add_count(*command, "--examples", flags->examples, "Number of examples to show",
+            {.min = 0, .max = kMostRows});
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer(
       "Examples:\n  convseq task sst2 --split validation\n"

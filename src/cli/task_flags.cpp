@@ -92,16 +92,10 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
       ->delimiter(',');
   command.add_option("--positive-label", flags.positive_label, "Positive class of the metric f1");
   add_enums(command, "--metrics", flags.metrics, "Metrics; the first one selects the best model");
-  command
-      .add_option("--max-source-tokens", flags.max_source_tokens,
-                  "Maximum source length in tokens (0 = the task's)")
-      ->check(kNotNegative)
-      ->capture_default_str();
-  command
-      .add_option("--max-target-tokens", flags.max_target_tokens,
-                  "Maximum target length in tokens (0 = the task's)")
-      ->check(kNotNegative)
-      ->capture_default_str();
+  add_count(command, "--max-source-tokens", flags.max_source_tokens,
+            "Maximum source length in tokens (0 = the task's)", {.min = 0, .max = kLongest});
+  add_count(command, "--max-target-tokens", flags.max_target_tokens,
+            "Maximum target length in tokens (0 = the task's)", {.min = 0, .max = kLongest});
   add_enum(command, "--on-bad-line", flags.on_bad_line, "Action on a row that cannot be used");
 }
 
@@ -116,6 +110,15 @@ Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
   }
   if (!flags.positive_label.empty()) task.positive_label = trimmed(flags.positive_label);
   if (!flags.metrics.empty()) task.metrics = flags.metrics;
+  const auto has = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  require(flags.positive_label.empty() || has(task.labels, task.positive_label),
+          "--positive-label {} is not one of the labels: {}", task.positive_label,
+          task.labels.empty() ? "name them with --labels"
+                              : fmt::format("{}", fmt::join(task.labels, ", ")));
+  require(!has(task.metrics, Metric::F1) || !task.positive_label.empty(),
+          "the metric f1 needs a positive class: name it with --positive-label, or use macro_f1");
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   task.check(task.name);
