@@ -35,6 +35,7 @@ std::string reason_of(std::string_view message) {
   std::string reason(bracket == message.npos ? message : message.substr(bracket + 2));
   static constexpr std::pair<std::string_view, std::string_view> kOurNames[] = {
       {"\n", " "},
+      {"Please set it to a value <=", "Set --vocabulary to at most"},
       {"--vocab_size", "--vocabulary"},
       {"vocab_size", "--vocabulary"},
       {"decrease character_coverage with --character_coverage option",

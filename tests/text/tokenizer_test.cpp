@@ -159,6 +159,7 @@ TEST(TokenizerTrainer, SaysWhyItCannot) {
             0u)
       << message(32000);
   EXPECT_EQ(message(32000).find("--vocab_size"), std::string::npos);
+  EXPECT_NE(message(32000).find("Set --vocabulary to at most "), std::string::npos);
   EXPECT_EQ(message(100),
             "--vocabulary 100 is too small: 259 pieces are needed before the first of text; "
             "--no-byte-fallback saves 256");
