@@ -3,7 +3,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD = build/$(PRESET)
 
-.PHONY: all setup configure build test test-gpu demo format format-check tidy goldens fuzz clean
+.PHONY: all setup configure build test test-long test-gpu demo format format-check tidy goldens fuzz clean
 
 all: build
 
@@ -22,6 +22,9 @@ test: build  ## everything that needs no GPU
 
 test-gpu: build  ## what needs a GPU; fails where there is none
 	@ctest --test-dir $(BUILD) --output-on-failure -L gpu
+
+test-long: build  ## half an hour: 200 kills with each of 1, 2 and 4 processes
+	@$(BUILD)/bin/kill_test --gtest_filter='LongKill*'
 
 demo: build  ## the main job, on data of our own
 	@tools/demo.sh

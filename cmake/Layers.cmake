@@ -54,7 +54,7 @@ function(convseq_test folder)
   else()
     target_precompile_headers(${name} REUSE_FROM convseq_pch_plain)
   endif()
-  add_test(NAME ${folder} COMMAND ${name} --gtest_brief=1 --gtest_filter=-Gpu*)
+  add_test(NAME ${folder} COMMAND ${name} --gtest_brief=1 --gtest_filter=-Gpu*:Long*)
   # Tiny tensors on many threads mostly wait for one another.
   set_tests_properties(${folder} PROPERTIES TIMEOUT 900 ENVIRONMENT OMP_NUM_THREADS=1)
   if(ARG_GPU)

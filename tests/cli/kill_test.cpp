@@ -1,9 +1,12 @@
 // kill -9 at any moment loses nothing: the same command, given until it finishes, ends in the same
-// bytes as a run that nothing disturbed.
+// bytes as a run that nothing disturbed. `make test-long` runs the long form: CONVSEQ_KILLS, or
+// 200, kills with each of 1, 2 and 4 processes.
 #include <csignal>
+#include <cstdlib>
 
 #include "base/random.h"
 #include "child_process.h"
+#include "mpirun.h"
 #include "training_commands.h"
 
 namespace convseq {
@@ -29,35 +32,60 @@ struct Kills {
   int in_writes = 0;  // that was writing: it left something unfinished behind
 };
 
+// One process, or several under mpirun that write their numbers into `folder`.
+std::string line_of(int processes, const std::string& arguments, const fs::path& folder) {
+  if (processes == 1) return testing::program_line(arguments);
+  return testing::mpirun_line(
+      fmt::format("-n {} sh -c 'echo $$ > {}/$OMPI_COMM_WORLD_RANK.pid; exec {} {}'", processes,
+                  folder.string(), CONVSEQ_PROGRAM, arguments));
+}
+
 // Starts a command again and again, and kills it at random moments, until it has finished.
 class Killer {
  public:
-  Killer(uint64_t seed, std::chrono::duration<double> usual) : random_(seed), usual_(usual) {}
+  Killer(uint64_t seed, int processes, std::chrono::duration<double> usual)
+      : random_(seed), processes_(processes), usual_(usual) {}
 
   void drive(const std::string& arguments, const fs::path& out, Kills& kills, int most) {
     while (kills.hit < most) {
-      ChildProcess process(testing::program_line(arguments), folder_ / "output");
+      ChildProcess process(line_of(processes_, arguments, folder_.path()), folder_ / "output");
       std::this_thread::sleep_for(usual_ * random_.uniform());
       // Every other moment is put off until something is being written, and a little further.
       if (random_.below(2) == 0) {
         process.wait_until([&] { return has_unfinished_write(out); });
         std::this_thread::sleep_for(std::chrono::microseconds(random_.below(8'000)));
       }
-      process.signal(SIGKILL);
+      kill(process);
       process.wait();
-      if (process.exit_code() != -SIGKILL) {
+      // mpirun says 137 where one of its processes was killed.
+      if (process.exit_code() != -SIGKILL && process.exit_code() != 128 + SIGKILL) {
         ASSERT_EQ(process.exit_code(), 0) << read_text_file(folder_ / "output");
         return;
       }
       ++kills.hit;
       kills.in_writes += has_unfinished_write(out) ? 1 : 0;
     }
-    testing::expect_success(arguments);
+    const auto last = testing::run_shell(line_of(processes_, arguments, folder_.path()));
+    EXPECT_EQ(last.exit_code, 0) << last.output;
   }
 
  private:
+  // Of several, one, which mpirun notices, or all at once, as when the power fails.
+  void kill(ChildProcess& process) {
+    const auto chosen = static_cast<int>(random_.below(2 * static_cast<uint64_t>(processes_)));
+    for (int rank = 0; rank < processes_ && processes_ > 1; ++rank) {
+      const fs::path file = folder_ / fmt::format("{}.pid", rank);
+      if (chosen < processes_ && chosen != rank) continue;
+      const int id = fs::exists(file) ? std::atoi(read_text_file(file).c_str()) : 0;
+      if (id > 1 && process.running()) ::kill(id, SIGKILL);
+      fs::remove(file);
+    }
+    if (processes_ == 1) process.signal(SIGKILL);
+  }
+
   TempFolder folder_;
   Random random_;
+  int processes_;
   std::chrono::duration<double> usual_;
 };
 
@@ -65,11 +93,13 @@ using Arguments = std::function<std::string(const fs::path& out)>;
 using Check = std::function<void(const fs::path& whole, const fs::path& killed)>;
 
 // Runs are driven one after the other until `wanted` kills have hit a live process.
-Kills kill_and_compare(uint64_t seed, int wanted, const Arguments& arguments, const Check& check) {
+Kills kill_and_compare(uint64_t seed, int wanted, const Arguments& arguments, const Check& check,
+                       int processes = 1) {
   TempFolder folder;
   const auto start = Clock::now();
-  testing::expect_success(arguments(folder / "whole"));
-  Killer killer(seed, Clock::now() - start);
+  const auto whole = testing::run_shell(line_of(processes, arguments(folder / "whole"), "/tmp"));
+  EXPECT_EQ(whole.exit_code, 0) << whole.output;
+  Killer killer(seed, processes, Clock::now() - start);
   Kills kills;
   for (int run = 0; kills.hit < wanted && !::testing::Test::HasFailure(); ++run) {
     const fs::path out = folder / fmt::format("killed-{}", run);
@@ -151,6 +181,32 @@ TEST(Kill, FinetuningEndsInTheSameModelAndAnswers) {
       });
   report("finetune", kills);
   EXPECT_EQ(kills.hit, 8);
+}
+
+TEST(LongKill, HitsOneTwoAndFourProcesses) {
+  const char* given = std::getenv("CONVSEQ_KILLS");
+  const int wanted = given != nullptr ? std::atoi(given) : 200;
+  for (const int processes : {1, 2, 4}) {
+    if (processes > 1 && std::string(CONVSEQ_MPIRUN).empty()) continue;
+    const auto arguments = [](const fs::path& out) {
+      return commands().pretrain(out.string(),
+                                 {{"--set", "d_model=128 d_ff=256 heads=2 d_kv=16 dropout=0.1"},
+                                  {"--steps", "8"},
+                                  {"--save-every", "2"},
+                                  {"--validation", commands().path("corpus")},
+                                  {"--validate-every", "3"}});
+    };
+    const Kills kills = kill_and_compare(
+        60 + static_cast<uint64_t>(processes), wanted, arguments,
+        [](const fs::path& whole, const fs::path& killed) {
+          expect_same_file(whole, killed, "model.safetensors");
+          expect_same_file(whole, killed, "best/model.safetensors");
+          expect_same_metrics(whole, killed);
+        },
+        processes);
+    report(fmt::format("{}_processes", processes), kills);
+    EXPECT_EQ(kills.hit, wanted);
+  }
 }
 
 }  // namespace convseq
