@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/atomic_file.h"
+#include "base/nearest_name.h"
 
 namespace convseq {
 namespace {
@@ -99,7 +100,8 @@ JsonObject JsonObject::from_file(const std::filesystem::path& path) {
 void JsonObject::allow_only(const std::vector<std::string>& keys) const {
   for (const auto& [key, value] : value_.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      refuse(brief_text(key), "is no known key; allowed: {}", fmt::join(keys, ", "));
+      refuse(brief_text(key), "is no known key; allowed: {}{}", fmt::join(keys, ", "),
+             did_you_mean(key, keys));
     }
   }
 }

@@ -25,8 +25,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view given, const std::vector<std::string>& names) {
-  constexpr size_t kLongestName = 64;  // no name is longer, and the cost grows with the square
-  if (given.empty() || given.size() > kLongestName) return "";
+  // Of three letters too many names are near ("gpu" is not meant as "cpu"); none has over 64.
+  constexpr size_t kShortest = 4, kLongest = 64;
+  if (given.size() < kShortest || given.size() > kLongest) return "";
   std::string nearest;
   size_t least = std::max<size_t>(1, given.size() / 3) + 1;
   for (const std::string& name : names) {
@@ -36,7 +37,7 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
       nearest = name;
     }
   }
-  if (!nearest.empty() || given.size() < 3) return nearest;
+  if (!nearest.empty()) return nearest;
   const auto longer = std::find_if(
       names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(given); });
   return longer == names.end() ? "" : *longer;
