@@ -3,7 +3,7 @@
 #   tools/plot_curves.sh docs/pretrain-curves.svg bench/results/curves/*.jsonl
 set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: tools/plot_curves.sh OUT.svg METRICS.jsonl..." >&2; exit 2; }
-command -v gnuplot > /dev/null || { echo "plot_curves: gnuplot is not installed" >&2; exit 2; }
+command -v gnuplot > /dev/null || { echo "plot_curves: gnuplot is not installed (Debian and Ubuntu: apt-get install gnuplot-nox)" >&2; exit 2; }
 out=$1
 shift
 work=$(mktemp -d)

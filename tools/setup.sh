@@ -37,6 +37,7 @@ have_command ld.lld || have_command ld.mold || optional+=(lld)
 have_command clang-format || optional+=(clang-format)
 have_command mpicxx || optional+=(libopenmpi-dev)  # training by several processes on CPUs
 have_command mpirun || optional+=(openmpi-bin)
+have_command gnuplot || optional+=(gnuplot-nox)  # bench --plot, tools/plot_*.sh
 
 may_install() { [ "$(id -u)" = 0 ] && have_command apt-get; }
 if [ ${#missing[@]} -gt 0 ] && ! may_install; then
