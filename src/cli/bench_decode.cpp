@@ -33,7 +33,6 @@ void run(Flags& flags) {
   options.device = device_of(flags.common.device);
   options.type = flags.common.type();
   options.max_memory = flags.common.max_memory;
-  options.max_memory = flags.common.max_memory;
   options.batch = or_default<int64_t>(flags.batch, flags.common, 1, 64);
   options.source = or_default<int64_t>(flags.source, flags.common, 64, options.source);
   if (options.positions.empty()) {

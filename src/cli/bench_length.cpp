@@ -59,7 +59,6 @@ void run(Flags& flags) {
   options.training.device = device_of(flags.common.device);
   options.training.type = flags.common.type();
   options.training.max_memory = flags.common.max_memory;
-  options.training.max_memory = flags.common.max_memory;
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 1024, options.tokens);
   if (options.lengths.empty()) options.lengths = default_lengths(options.training.device);
   options.models = flags.models.configs(flags.common, kFamilies);

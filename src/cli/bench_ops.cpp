@@ -40,7 +40,6 @@ void run(Flags& flags) {
   options.device = device_of(flags.common.device);
   options.type = flags.common.type();
   options.max_memory = flags.common.max_memory;
-  options.max_memory = flags.common.max_memory;
   options.batch = or_default<int64_t>(flags.batch, flags.common, 8, 64);
   options.kernels = flags.kernels;
   if (options.kernels.empty()) {

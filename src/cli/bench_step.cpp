@@ -80,7 +80,6 @@ void run(Flags& flags) {
   options.training.device = device_of(flags.common.device);
   options.training.type = flags.common.type();
   options.training.max_memory = flags.common.max_memory;
-  options.training.max_memory = flags.common.max_memory;
   options.work.source = or_default<int64_t>(flags.source, flags.common, 64, options.work.source);
   options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);

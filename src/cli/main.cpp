@@ -20,7 +20,8 @@ constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
 int report(int code, std::string_view message) {
-  fmt::print(stderr, "convseq: {}\n", message);
+  // Not fmt::print: it would throw where standard error cannot be written either.
+  std::fputs(fmt::format("convseq: {}\n", message).c_str(), stderr);
   return code;
 }
 

@@ -11,19 +11,6 @@
 
 namespace convseq::cli {
 
-// CLI11's own PositiveNumber says "not in range 0.000000 to 17976931348…".
-inline CLI::Validator number_check(const char* name, bool zero_too) {
-  const auto check = [zero_too](const std::string& text) -> std::string {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(text, value)) return text + " is no number";
-    if (value > 0 || (zero_too && value == 0)) return "";
-    return fmt::format("{}; must be {}", text, zero_too ? "0 or more" : "more than 0");
-  };
-  return CLI::Validator(check, name);
-}
-inline const CLI::Validator kPositive = number_check("POSITIVE", false);
-inline const CLI::Validator kNotNegative = number_check("NONNEGATIVE", true);
-
 template <NamedEnum Enum>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;

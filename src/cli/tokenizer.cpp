@@ -36,7 +36,7 @@ struct TrainFlags {
 
 constexpr int64_t kCheckEvery = 4096;  // documents
 // Peak memory of SentencePiece's training, per byte of text, as measured.
-constexpr double kUnigramPerByte = 40, kBpePerByte = 30;
+constexpr double kUnigramPerByte = 26, kBpePerByte = 13;
 
 struct ConvertFlags {
   std::string model;

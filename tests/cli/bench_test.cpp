@@ -157,7 +157,8 @@ TEST(Bench, RefusesAPlotWithoutGnuplotBeforeItMeasures) {
                                           (folder / "x.svg").string());
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.output,
-            "convseq: --plot: gnuplot is not installed; install it, or leave --plot out\n");
+            "convseq: --plot: gnuplot is not installed; install it (Debian and Ubuntu: apt-get "
+            "install gnuplot-nox), or leave --plot out\n");
 }
 
 TEST(Bench, RefusesWhatItCannotMeasure) {
@@ -168,9 +169,28 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
                  "no-such-model: no such file, model folder or preset");
   expect_refusal("step --models paper-light-tiny,paper-light-mini", "two with mixer light");
   expect_refusal("step --peer /nowhere/peer.jsonl", "/nowhere/peer.jsonl: cannot open");
-  expect_refusal("length --json /nowhere/rows.json", "there is no folder /nowhere");
+  expect_refusal("length --json /nowhere/rows.json", "/nowhere/rows.json");
   expect_refusal("decode --positions 8,4", "--positions: 4 after 8");
-  expect_refusal("", "subcommand");
+  expect_refusal("", "--quiet is no option of convseq bench");
+}
+
+TEST(Bench, WritesRowsToWhatIsNoRegularFile) {
+  const std::string decode =
+      "bench decode --device cpu --model paper-light-tiny --positions 2 --source 4 --quiet --json ";
+  const auto piped = run_convseq(decode + "/dev/fd/3 3>&1 > /dev/null");
+  ASSERT_EQ(piped.exit_code, 0) << piped.output;
+  EXPECT_EQ(Json::parse(piped.output).at("results").at(0).at("name"), "decode_light_2");
+
+  const TempFolder folder;
+  fs::create_symlink("real.json", folder / "link.json");
+  EXPECT_EQ(run_convseq(decode + (folder / "link.json").string()).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
+  EXPECT_EQ(read_json_file(folder / "real.json").at("results").at(0).at("name"), "decode_light_2");
+}
+
+TEST(Bench, RefusesSizesBeyondTheMemory) {
+  expect_refusal("ops --device cpu --batch 1000000000 --max-memory 4G", "or --max-memory ");
+  expect_refusal("step --device cpu --tokens 1000000000 --max-memory 4G", "or --max-memory ");
 }
 
 // --foreground: without it timeout signals twice, and the second one ends a program at once.
@@ -180,10 +200,10 @@ TEST(Bench, EndsCleanlyOnASignal) {
   const auto outcome = testing::run_shell("timeout --foreground -s INT 4 " CONVSEQ_PROGRAM
                                           " bench length --device cpu --quiet --rounds 9 --json " +
                                           file);
-  EXPECT_NE(outcome.output.find("bench length: interrupted; no file was written"),
+  EXPECT_NE(outcome.output.find("convseq: bench length: stopped; no file was written\n"),
             outcome.output.npos)
       << outcome.output;
-  EXPECT_FALSE(fs::exists(file));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 TEST(Bench, HelpsWithAnExample) {

@@ -45,6 +45,27 @@ TEST(TokenizerCommand, TrainsEncodesAndDecodesThroughPipes) {
   EXPECT_EQ(pieces.output.find("▁"), 0u) << pieces.output.substr(0, 80);
 }
 
+TEST(TokenizerCommand, ReplacesATokenizerOnlyWhenTold) {
+  TempFolder folder;
+  const std::string corpus = folder.file("corpus.txt", small_corpus()).string();
+  const std::string out = (folder / "tokenizer").string();
+  const std::string train =
+      fmt::format("tokenizer train {} --out {} --model bpe --vocabulary ", corpus, out);
+  ASSERT_EQ(run_convseq(train + "290").exit_code, 0);
+  const std::string before = read_text_file(folder / "tokenizer" / "spiece.model");
+  const auto refused = run_convseq(train + "295");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.output.find("convseq: " + out + ": holds a tokenizer already"), 0u)
+      << refused.output;
+  EXPECT_EQ(read_text_file(folder / "tokenizer" / "spiece.model"), before);
+  EXPECT_EQ(run_convseq(train + "295 --force").exit_code, 0);
+  EXPECT_NE(read_text_file(folder / "tokenizer" / "spiece.model"), before);
+
+  folder.file("tokenizer/mine.txt", "keep me");
+  EXPECT_EQ(run_convseq(train + "290 --force").exit_code, 2);
+  EXPECT_EQ(read_text_file(folder / "tokenizer" / "mine.txt"), "keep me");
+}
+
 TEST(TokenizerCommand, RefusesBadInputInOneLine) {
   TempFolder folder;
   const std::string bad = folder.file("bad.jsonl", "{\"text\": \"x\"}\n{}\n").string();

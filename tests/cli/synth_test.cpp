@@ -27,6 +27,18 @@ TEST(SynthCommand, WritesACorpusAndTasks) {
   EXPECT_EQ(read_json_file(folder / "tasks" / "baselines.json").size(), 3u);
 }
 
+TEST(SynthCommand, WritesOnlyToANewFolder) {
+  TempFolder folder;
+  const auto mine = folder.file("mine.txt", "keep me");
+  for (const char* what : {"corpus", "tasks"}) {
+    const auto outcome = run_convseq(fmt::format("synth {} {}", what, folder.path().string()));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.output.find("(it holds mine.txt); choose another folder"), std::string::npos)
+        << outcome.output;
+    EXPECT_EQ(read_text_file(mine), "keep me");
+  }
+}
+
 TEST(SynthCommand, RefusesWrongUseInOneLine) {
   TempFolder folder;
   const std::string out = (folder / "out").string();

@@ -40,6 +40,10 @@ TEST_F(TokenizeCommand, WritesShardsAndReportsThem) {
   EXPECT_EQ(tokenize("corpus.txt", "--json").output, outcome.output) << "nothing left to do";
 }
 
+TEST_F(TokenizeCommand, CountsOneShardInTheSingular) {
+  EXPECT_NE(tokenize("corpus.txt").output.find("out: 1 shard, 200 documents, "), std::string::npos);
+}
+
 TEST_F(TokenizeCommand, NamesTheFileAndLineOfBadInput) {
   folder.file("bad.jsonl", "{\"text\": \"Good.\"}\n{\"title\": \"No text.\"}\n");
   folder.file("latin.txt", "caf\xE9\n");

@@ -39,11 +39,15 @@ const CLI::Option* missing_option(const CLI::App& command) {
 
 void check_commands(const CLI::App& program, const std::vector<std::string>& arguments) {
   const CLI::App* command = &program;
-  for (const std::string& argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     const std::vector<std::string> names = subcommand_names(*command);
     if (names.empty()) return;
     if (argument.starts_with("-")) {
-      if (command->get_option_no_throw(argument.substr(0, argument.find('='))) == nullptr) return;
+      const size_t equals = argument.find('=');
+      const CLI::Option* option = command->get_option_no_throw(argument.substr(0, equals));
+      if (option == nullptr) return;  // CLI11 finds it unknown
+      if (option->get_items_expected_max() > 0 && equals == argument.npos) ++i;
       continue;
     }
     require(std::find(names.begin(), names.end(), argument) != names.end(),
