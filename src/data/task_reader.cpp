@@ -3,10 +3,22 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/json_file.h"
 #include "text/trim.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
+namespace {
+
+std::string brief_list(const std::vector<std::string>& labels) {
+  constexpr size_t kShown = 12;
+  const auto end = labels.begin() + static_cast<std::ptrdiff_t>(std::min(labels.size(), kShown));
+  std::string text = fmt::format("{}", fmt::join(labels.begin(), end, ", "));
+  if (labels.size() > kShown) text += fmt::format(", … ({} in all)", labels.size());
+  return text;
+}
+
+}  // namespace
 
 fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& data) {
   if (file == "-") return file;
@@ -71,8 +83,8 @@ void TaskReader::fill(const Row& row, TaskExample& example) const {
   for (std::string& answer : example.answers) {
     require(task_.labels.empty() ||
                 std::find(task_.labels.begin(), task_.labels.end(), answer) != task_.labels.end(),
-            "the label \"{}\" is not in the task's list: {}", answer,
-            fmt::join(task_.labels, ", "));
+            "the label \"{}\" is not in the task's list: {}", brief_text(answer),
+            brief_list(task_.labels));
   }
   example.target = example.answers.front();
   example.category = task_.category.empty() ? "" : row.text(task_.category);

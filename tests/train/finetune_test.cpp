@@ -200,6 +200,14 @@ TEST_F(Finetuning, TotalsWhatWasCutAndSkipped) {
   EXPECT_EQ(read_json_file(cut.out / "evaluation.json")["rows"]["train"]["skipped"], 1);
 }
 
+TEST_F(Finetuning, FindsTheLabelsOfAPooledHeadInTheDataAndRemembersThem) {
+  auto pooled = options("pooled");
+  pooled.form = AnswerForm::Pooled;
+  pooled.task.labels = {};
+  EXPECT_TRUE(finetune(pooled).training.finished());
+  EXPECT_EQ(read_json_file(pooled.out / kTaskFile)["labels"], Json({"green", "old"}));
+}
+
 TEST_F(Finetuning, WeightsOfClassesMoveTheAnswersAndACollapseIsNamedInTheLog) {
   for (const auto& [label, other] : {std::pair("green", "old"), std::pair("old", "green")}) {
     auto run = options(fmt::format("to-{}", label));
@@ -240,7 +248,7 @@ TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
             "class weights: blue is no label of colours");
   auto pooled = options("b");
   pooled.form = AnswerForm::Pooled;
-  pooled.task.labels = {};
+  pooled.task.labels = {"old"};
   EXPECT_EQ(message_of<Error>([&] { finetune(pooled); }),
             "colours: a pooled head needs a list of at least two labels");
   EXPECT_FALSE(fs::exists(folder_ / "a"));
