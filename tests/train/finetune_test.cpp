@@ -102,6 +102,22 @@ TEST_F(Finetuning, APooledHeadLearnsThemWithoutADecoder) {
   EXPECT_EQ(model->config().labels, run.task.labels);
 }
 
+// T5s are padded in several ways, some without room for the sentinels.
+TEST_F(Finetuning, AnyVocabularyThatHoldsThePiecesWillDo) {
+  const int64_t pieces = testing::small_tokenizer(folder_).vocabulary().pieces();
+  for (const int64_t size : {pieces, pieces + 3, vocabulary_ + 100}) {
+    auto run = options(fmt::format("rows-{}", size));
+    run.model.vocab_size = size;
+    EXPECT_TRUE(finetune(run).reports.contains("validation")) << size;
+    EXPECT_EQ(load_model(run.out)->config().vocab_size, size);
+  }
+  auto run = options("too-few");
+  run.model.vocab_size = pieces - 1;
+  EXPECT_NE(message_of<Error>([&] { finetune(run); })
+                .find(fmt::format("the tokenizer has {} pieces", pieces)),
+            std::string::npos);
+}
+
 TEST_F(Finetuning, AFrozenEncoderStaysAsItWas) {
   finetune(options("first"));
   auto run = options("second");
