@@ -113,8 +113,9 @@ TEST_F(Finetuning, AnyVocabularyThatHoldsThePiecesWillDo) {
   }
   auto run = options("too-few");
   run.model.vocab_size = pieces - 1;
-  EXPECT_NE(message_of<Error>([&] { finetune(run); })
-                .find(fmt::format("the tokenizer has {} pieces", pieces)),
+  EXPECT_NE(message_of<Error>([&] {
+              finetune(run);
+            }).find(fmt::format("the tokenizer has {} pieces", pieces)),
             std::string::npos);
 }
 
