@@ -25,6 +25,14 @@ int report(int code, std::string_view message) {
   return code;
 }
 
+// Help lists them under "Commands", not "Subcommands".
+void name_groups(CLI::App& command) {
+  for (CLI::App* sub : command.get_subcommands([](CLI::App*) { return true; })) {
+    sub->group("Commands");
+    name_groups(*sub);
+  }
+}
+
 void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.fallthrough(false);
@@ -45,6 +53,7 @@ void add_commands(CLI::App& program) {
   add_man(program);
   add_help(program);
   add_config_option(program);
+  name_groups(program);
   program.footer("Help on a command: convseq help COMMAND");
 }
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "data/row_totals.h"
 #include "data/tokenize_job.h"
 
 namespace convseq::cli {
@@ -23,19 +24,23 @@ void tokenize(const Flags& flags) {
   const Tokenizer tokenizer = Tokenizer::load(flags.tokenizer);
   end_on_signals();
   const ShardManifest done = tokenize_corpus(tokenizer, flags.job);
+  const RowTotals rows{.rows = done.documents(), .skipped = done.bad_lines};
   if (flags.json) {
     const Json report = {{"out", flags.job.out.string()}, {"complete", done.complete},
                          {"shards", done.shards.size()},  {"documents", done.documents()},
-                         {"tokens", done.tokens()},       {"bad_lines", done.bad_lines}};
+                         {"tokens", done.tokens()},       {"bad_lines", done.bad_lines},
+                         {"rows", rows.to_json()}};
     fmt::print("{}\n", report.dump());
   } else {
     fmt::print("{}: {}, {}, {}\n", flags.job.out.string(),
                counted(std::ssize(done.shards), "shard"), counted(done.documents(), "document"),
                counted(done.tokens(), "token"));
+    if (const std::string said = rows.describe(); !said.empty()) fmt::print("  {}\n", said);
   }
-  if (!done.complete) {
-    throw Stopped(flags.job.out.string() + ": stopped; the same command goes on");
-  }
+  if (done.complete) return;
+  const bool piped = flags.job.corpus == "-";
+  throw Stopped(flags.job.out.string() + (piped ? ": stopped; remove it and pipe the text in again"
+                                                : ": stopped; the same command goes on"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/signals.h"
 #include "data/document_reader.h"
+#include "data/row_totals.h"
 #include "text/sentence_sample.h"
 #include "text/tokenizer_trainer.h"
 
@@ -89,8 +90,7 @@ void train(TrainFlags flags) {
   const Vocabulary vocabulary = Tokenizer::load(flags.out).vocabulary();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (const std::string skipped = bad_lines.summary(); !skipped.empty())
-    log::warning("{}", skipped);
+  const RowTotals rows{.rows = documents, .skipped = bad_lines.skipped()};
   if (flags.json) {
     const Json report = {{"out", flags.out},
                          {"model", name_of(flags.trainer.kind)},
@@ -100,11 +100,13 @@ void train(TrainFlags flags) {
                          {"lines", sample.seen()},
                          {"lines_used", sample.sentences().size()},
                          {"bad_lines_skipped", bad_lines.skipped()},
+                         {"rows", rows.to_json()},
                          {"seconds", seconds}};
     fmt::print("{}\n", report.dump());
   } else {
     fmt::print("{}: {} pieces, {} ids with sentinels and padding; {}, {:.0f} s\n", flags.out,
                vocabulary.pieces(), vocabulary.size(), counted(documents, "document"), seconds);
+    if (const std::string said = rows.describe(); !said.empty()) fmt::print("  {}\n", said);
   }
 }
 

@@ -7,18 +7,13 @@
 
 namespace convseq {
 namespace fs = std::filesystem;
+using testing::expect_refusal;
 using testing::run_convseq;
 using testing::TempFolder;
 
 namespace {
 
 const std::string kGoldens = CONVSEQ_SOURCE_DIR "/tests/goldens/";
-
-void expect_refusal(const std::string& arguments, const std::string& message) {
-  const auto outcome = run_convseq(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << arguments;
-  EXPECT_EQ(outcome.output, "convseq: " + message + "\n") << arguments;
-}
 
 }  // namespace
 

@@ -6,16 +6,11 @@
 #include "temp_folder.h"
 
 namespace convseq {
+using testing::expect_refusal;
 using testing::run_convseq;
 using testing::TempFolder;
 
 namespace {
-
-void expect_refusal(const std::string& arguments, const std::string& message) {
-  const auto outcome = run_convseq(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << arguments;
-  EXPECT_EQ(outcome.output, "convseq: " + message + "\n") << arguments;
-}
 
 void expect_refusal_with(const std::string& arguments, const std::string& part) {
   const auto outcome = run_convseq(arguments);

@@ -167,11 +167,10 @@ std::string fish_text(const std::string& text) {  // within single quotes
 // True within this command, and within none below it that is yet to be named.
 std::string fish_condition(const CommandEntry& command) {
   std::string condition;
-  for (size_t begin = 0; begin < command.path.size();) {
-    const size_t end = std::min(command.path.find(' ', begin), command.path.size());
-    condition += fmt::format("{}__fish_seen_subcommand_from {}", begin == 0 ? "" : "; and ",
-                             command.path.substr(begin, end - begin));
-    begin = end + 1;
+  if (!command.path.empty()) {
+    for (const std::string& word : split(command.path, ' ')) {
+      condition += (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+    }
   }
   if (command.commands.empty()) return condition;
   return fmt::format("{}not __fish_seen_subcommand_from {}",

@@ -131,16 +131,6 @@ Json typed(const std::string& text, const OptionEntry& entry) {
   return text;
 }
 
-std::vector<std::string> split(const std::string& text, char delimiter) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(delimiter, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 // What was given, else the default; nothing where there is neither.
 std::vector<std::string> texts_of(const CLI::Option& option, const OptionEntry& entry) {
   if (option.count() > 0) return option.results();

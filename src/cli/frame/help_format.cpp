@@ -6,6 +6,22 @@
 
 namespace convseq::cli {
 
+HelpFormat::HelpFormat() {
+  label("SUBCOMMAND", "COMMAND");
+  label("OPTIONS", "options");
+  label("Positionals", "Arguments");
+}
+
+std::string HelpFormat::make_option(const CLI::Option* option, bool positional) const {
+  const OptionEntry entry = describe_option(*option);
+  if (positional == !entry.positional.empty()) return Formatter::make_option(option, positional);
+  // The long name of an argument, which config files use.
+  std::ostringstream line;
+  CLI::detail::format_help(line, make_option_name(option, positional) + make_option_opts(option),
+                           "Same as the argument " + entry.positional, column_width_);
+  return line.str();
+}
+
 std::string HelpFormat::make_option_name(const CLI::Option* option, bool positional) const {
   const OptionEntry entry = describe_option(*option);
   if (positional) return entry.positional;

@@ -7,6 +7,8 @@ namespace convseq::cli {
 // "--steps INT    Number of updates [default: 1000]"
 class HelpFormat : public CLI::Formatter {
  public:
+  HelpFormat();
+  std::string make_option(const CLI::Option* option, bool positional) const override;
   std::string make_option_name(const CLI::Option* option, bool positional) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
