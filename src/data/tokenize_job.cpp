@@ -3,7 +3,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/atomic_file.h"
+#include "base/folder_lock.h"
 #include "base/log.h"
+#include "base/output_folder.h"
 #include "base/progress.h"
 #include "data/token_shard_writer.h"
 #include "data/tokenized_documents.h"
@@ -61,7 +64,6 @@ ShardManifest open_manifest(const Tokenizer& tokenizer, const TokenizeOptions& o
     require_the_same_corpus(found.corpus, corpus, options.out);
     return found;
   }
-  fs::create_directories(options.out);
   return {.tokenizer = tokenizer.fingerprint(),
           .pieces = tokenizer.vocabulary().pieces(),
           .shard_tokens = options.shard_tokens,
@@ -135,6 +137,10 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   const std::vector<fs::path> files = files_of(options);
   ShardManifest manifest = open_manifest(tokenizer, options, describe(files));
   if (manifest.complete) return manifest;
+  check_output_folder(options.out, FolderKind::Shards);
+  fs::create_directories(options.out);
+  const FolderLock lock(options.out);
+  remove_unfinished(options.out);
   if (!manifest.shards.empty()) {
     log::info("{}: going on after {} shard{}, {} documents", options.out.string(),
               manifest.shards.size(), manifest.shards.size() == 1 ? "" : "s", manifest.documents());

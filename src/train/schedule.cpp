@@ -16,33 +16,35 @@ bool falls(ScheduleKind kind) {
 void check(const ScheduleOptions& options) {
   const auto kind = name_of(options.kind);
   require(std::isfinite(options.learning_rate) && options.learning_rate > 0,
-          "schedule: learning_rate is {}; must be > 0", options.learning_rate);
+          "schedule: the learning rate is {}; must be more than 0", options.learning_rate);
   const auto count = [](const char* name, int64_t value) {
-    require(value >= 0, "schedule: {} is {}; must be ≥ 0", name, value);
+    require(value >= 0, "schedule: the number of {} is {}; must be 0 or more", name, value);
   };
-  count("warmup_steps", options.warmup_steps);
-  count("total_steps", options.total_steps);
-  count("decay_steps", options.decay_steps);
+  count("warm-up steps", options.warmup_steps);
+  count("steps", options.total_steps);
+  count("decay steps", options.decay_steps);
 
   require(options.final_learning_rate >= 0 && options.final_learning_rate <= options.learning_rate,
-          "schedule: final_learning_rate is {}; must be from 0 to learning_rate, {}",
+          "schedule: the final learning rate is {}; must be from 0 to the learning rate, {}",
           options.final_learning_rate, options.learning_rate);
   require(falls(options.kind) || options.final_learning_rate == 0,
-          "schedule: final_learning_rate is {}, but {} has none; use cosine or linear, or "
-          "decay_steps",
+          "schedule: the final learning rate is {}, but {} has none; use cosine or linear, or "
+          "decay steps",
           options.final_learning_rate, kind);
   if (options.total_steps == 0) {
-    require(!falls(options.kind), "schedule: {} needs total_steps; set it, or use {} or {}", kind,
+    require(!falls(options.kind),
+            "schedule: {} needs a known number of steps; set it, or use {} or {}", kind,
             name_of(ScheduleKind::InverseSqrt), name_of(ScheduleKind::Constant));
-    require(options.decay_steps == 0, "schedule: decay_steps is {} without total_steps; set both",
+    require(options.decay_steps == 0,
+            "schedule: {} decay steps without a known number of steps; set both",
             options.decay_steps);
     return;
   }
   require(!falls(options.kind) || options.warmup_steps < options.total_steps,
-          "schedule: warmup_steps {} leaves {} nothing of total_steps {}; warm up for less",
+          "schedule: {} warm-up steps leave {} nothing of {} steps; warm up for less",
           options.warmup_steps, kind, options.total_steps);
   require(options.decay_steps <= options.total_steps,
-          "schedule: decay_steps {} is over total_steps {}", options.decay_steps,
+          "schedule: {} decay steps are more than all {} steps", options.decay_steps,
           options.total_steps);
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/folder_lock.h"
 #include "base/json_file.h"
 #include "data/small_corpus.h"
 #include "data/token_corpus.h"
@@ -220,6 +221,24 @@ TEST_F(TokenizeJob, ACorpusOfShardsMustBeWhole) {
   EXPECT_NE(opening().find("is not the shard"), std::string::npos) << opening();
   std::filesystem::remove(job.out / manifest.shards[1].file);
   EXPECT_NE(opening().find("cannot open"), std::string::npos) << opening();
+}
+
+TEST(TokenizeOutput, IsNoFolderOfSomethingElseAndLocked) {
+  TempFolder folder;
+  const Tokenizer tokenizer = testing::small_tokenizer(folder);
+  const std::string corpus = testing::write_small_corpus(folder, 1, 20);
+  std::filesystem::create_directory(folder / "mine");
+  folder.file("mine/thesis.tex", "precious");
+  const TokenizeOptions mine{.corpus = corpus, .out = folder / "mine", .progress = false};
+  EXPECT_NE(message_of<Error>([&] {
+              tokenize_corpus(tokenizer, mine);
+            }).find(": is not empty and no folder of token shards (it holds thesis.tex); "),
+            std::string::npos);
+  std::filesystem::create_directory(folder / "out");
+  const FolderLock other(folder / "out");
+  const TokenizeOptions busy{.corpus = corpus, .out = folder / "out", .progress = false};
+  EXPECT_NE(message_of<Error>([&] { tokenize_corpus(tokenizer, busy); }).find("is writing there"),
+            std::string::npos);
 }
 
 }  // namespace convseq

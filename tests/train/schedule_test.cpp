@@ -91,20 +91,21 @@ INSTANTIATE_TEST_SUITE_P(Schedules, ScheduleTable, ::testing::ValuesIn(kCases),
 
 TEST(Schedule, RefusesImpossibleSettingsByName) {
   const std::vector<std::pair<ScheduleOptions, std::string>> refused = {
-      {{.learning_rate = 0}, "schedule: learning_rate is 0; must be > 0"},
-      {{.learning_rate = NAN}, "schedule: learning_rate is nan; must be > 0"},
-      {{.warmup_steps = -1}, "schedule: warmup_steps is -1; must be ≥ 0"},
+      {{.learning_rate = 0}, "schedule: the learning rate is 0; must be more than 0"},
+      {{.learning_rate = NAN}, "schedule: the learning rate is nan; must be more than 0"},
+      {{.warmup_steps = -1}, "schedule: the number of warm-up steps is -1; must be 0 or more"},
       {{.kind = ScheduleKind::Linear, .final_learning_rate = 2, .total_steps = 9},
-       "schedule: final_learning_rate is 2; must be from 0 to learning_rate, 1"},
+       "schedule: the final learning rate is 2; must be from 0 to the learning rate, 1"},
       {{.kind = ScheduleKind::Constant, .final_learning_rate = 0.5},
-       "schedule: final_learning_rate is 0.5, but constant has none; use cosine or linear, or "
-       "decay_steps"},
+       "schedule: the final learning rate is 0.5, but constant has none; use cosine or linear, or "
+       "decay steps"},
       {{.kind = ScheduleKind::Cosine},
-       "schedule: cosine needs total_steps; set it, or use inverse_sqrt or constant"},
-      {{.decay_steps = 5}, "schedule: decay_steps is 5 without total_steps; set both"},
+       "schedule: cosine needs a known number of steps; set it, or use inverse_sqrt or constant"},
+      {{.decay_steps = 5}, "schedule: 5 decay steps without a known number of steps; set both"},
       {{.kind = ScheduleKind::Cosine, .warmup_steps = 10, .total_steps = 10},
-       "schedule: warmup_steps 10 leaves cosine nothing of total_steps 10; warm up for less"},
-      {{.total_steps = 10, .decay_steps = 11}, "schedule: decay_steps 11 is over total_steps 10"},
+       "schedule: 10 warm-up steps leave cosine nothing of 10 steps; warm up for less"},
+      {{.total_steps = 10, .decay_steps = 11},
+       "schedule: 11 decay steps are more than all 10 steps"},
   };
   for (const auto& [options, message] : refused) {
     EXPECT_EQ(testing::message_of<Error>([&, &o = options] { Schedule schedule(o); }), message);
