@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convseq::testing {
+
+// A command that must be refused. It runs in the folder that BadInputFolder makes, through the
+// shell, with little memory and little time.
+struct BadInput {
+  std::string arguments;
+  std::vector<std::string> named;  // what the one line on standard error has to say
+  int exit_code = 2;               // 1 where something outside the program failed
+  std::string environment = "";    // variables, as env takes them
+};
+
+// Exit code; one line that begins "convseq: " and names the thing; nothing on standard output;
+// every file of the folder as it was. Prints the number of cases.
+void expect_refused(const std::vector<BadInput>& cases);
+
+// The table, by what is bad.
+std::vector<BadInput> bad_commands();
+std::vector<BadInput> bad_training_flags();
+std::vector<BadInput> bad_flags();
+std::vector<BadInput> bad_config_files();
+std::vector<BadInput> bad_outputs();
+std::vector<BadInput> bad_corpora();
+std::vector<BadInput> bad_tables();
+std::vector<BadInput> bad_tasks();
+std::vector<BadInput> bad_models();
+std::vector<BadInput> bad_sizes();
+
+}  // namespace convseq::testing

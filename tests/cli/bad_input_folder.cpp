@@ -1,0 +1,343 @@
+#include "bad_input_folder.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <limits>
+
+#include "base/error.h"
+#include "compressed.h"
+#include "shell.h"
+
+namespace convseq::testing {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kDeep(100'000, '[');
+const std::string kLatin1 = "caf\xe9";
+
+}  // namespace
+
+BadInputFolder::BadInputFolder() {
+  make_good_files();
+  make_texts();
+  make_tables();
+  make_tasks();
+  make_config_files();
+  make_configs();
+  make_models();
+  make_shards();
+  make_outputs();
+}
+
+void BadInputFolder::run(const std::string& arguments) const {
+  const Outcome outcome = run_shell(fmt::format(
+      "cd '{}' && env OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 " CONVSEQ_PROGRAM " {}",
+      path().string(), arguments));
+  require(outcome.exit_code == 0, "{}: {}", arguments, outcome.output);
+}
+
+void BadInputFolder::file(const std::string& name, const std::string& content) const {
+  fs::create_directories((path() / name).parent_path());
+  folder_.file(name, content);
+}
+
+std::string BadInputFolder::text(const std::string& name) const {
+  return read_text_file(path() / name);
+}
+
+void BadInputFolder::make_good_files() const {
+  const std::string sizes =
+      "d_model=16 d_ff=16 heads=2 d_kv=8 conv_heads=2 encoder_layers=2 decoder_layers=2";
+  run("synth corpus corpus --documents 60 --validation-documents 10 --shards 2");
+  run("tokenizer train corpus --out tokenizer --model bpe --vocabulary 400");
+  run("tokenizer train corpus --out other-tokenizer --model bpe --vocabulary 350");
+  run("synth tasks tasks --family pair --comparisons 1 --train 24 --validation 8 --test 8");
+  run("tokenize corpus shards --tokenizer tokenizer --quiet");
+  run("tokenize corpus other-shards --tokenizer other-tokenizer --quiet");
+  run("pretrain model --corpus shards --tokenizer tokenizer --batch 2 --source 32 --target 16 "
+      "--steps 2 --warmup 1 --device cpu --quiet --set " +
+      sizes);
+  run("finetune tuned tasks/pair_1/task.json --from model --answer pooled --steps 2 --batch 4 "
+      "--device cpu --quiet");
+  fs::copy(CONVSEQ_SOURCE_DIR "/tests/goldens/hf_t5_v1_0", path() / "hf");
+  file("good.csv", "text,label\nA fine film.,good\nA dull one.,bad\nFine again.,good\n");
+  file("good.jsonl", "{\"text\": \"A fine film.\", \"label\": \"good\"}\n");
+  file("lines.txt", "A line.\nAnother line.\n");
+  file("options/good.json", R"({"corpus": "corpus", "tokenizer": "tokenizer", "out": "out"})");
+}
+
+void BadInputFolder::make_texts() const {
+  fs::create_directories(path() / "empty");
+  fs::create_symlink("loop", path() / "loop");
+  std::string lines;
+  for (int i = 0; i < 2000; ++i) lines += fmt::format("Line {} of {}.\n", i, i * i);
+  const std::string gz = gzip(lines), zst = zstd(lines);
+  file("cut.txt.gz", gz.substr(0, gz.size() / 2));
+  file("cut.txt.zst", zst.substr(0, zst.size() / 2));
+  file("not.txt.gz", lines.substr(0, 500));
+  file("not.txt.zst", lines.substr(0, 500));
+  file("longest.txt.zst", zstd(std::string(17 << 20, 'x') + "\n"));
+  file("empty.txt", "");
+  file("binary.txt", std::string("\0\1\2\3\xff\xfe\0", 7));
+  file("latin1.txt", "good\n" + kLatin1 + "\n");
+  file("broken.jsonl", "{\"text\": \"a\", \"label\": \"b\"}\n{\"text\": \"a\n");
+  file("no-text.jsonl", "{\"body\": \"a\", \"label\": \"b\"}\n");
+  file("ids.txt", "5 99999 7\n");
+  file("negative.txt", "-1\n");
+  file("overflow.txt", "99999999999999999999\n");
+  file("empty-tokenizer/spiece.model", "");
+  copy("tokenizer", "flipped-tokenizer");
+  file("flipped-tokenizer/spiece.model", text("tokenizer/spiece.model").substr(0, 1001));
+  file("bare-tokenizer/tokenizer_config.json", text("tokenizer/tokenizer_config.json"));
+}
+
+void BadInputFolder::make_tables() const {
+  const std::string head = "text,label\n";
+  fs::create_directories(path() / "folder.csv");
+  fs::create_symlink("loop.csv", path() / "loop.csv");
+  file("empty.csv", "");
+  file("header.csv", head);
+  file("good.parquet", "PAR1");
+  file("no-header.csv", "A fine film.,good\nA dull one.,bad\n");
+  file("same-names.csv", "text,text,label\na,b,good\n");
+  file("wide-row.csv", head + "a,good\nb,bad,more\n");
+  file("narrow-row.csv", head + "a,good\nb\n");
+  file("open-quote.csv", head + "\"a,good\nb,bad\n");
+  file("stray-quote.csv", head + "\"a\"b,good\n");
+  file("latin1.csv", head + kLatin1 + ",good\n");
+  file("no-label.csv", head + "a,good\nb,\nc,bad\n");
+  file("blank-label.csv", head + "a,good\nb,  \nc,bad\n");
+  file("null.jsonl", "{\"text\": \"a\", \"label\": \"b\"}\n{\"text\": \"a\", \"label\": null}\n");
+  file("twice.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": \"b\"}\n");
+  file("array.jsonl", "[\"a\", \"b\"]\n");
+  file("object.jsonl", "{\"text\": {\"en\": \"a\"}, \"label\": \"b\"}\n");
+  file("deep.jsonl", "{\"text\": " + kDeep + "\n");
+  file("surrogate.jsonl", "{\"text\": \"\\ud800\", \"label\": \"b\"}\n");
+  file("cut.csv.gz", gzip(head + "a,good\nb,bad\n").substr(0, 30));
+  file("longest.jsonl.zst",
+       zstd("{\"label\": \"b\", \"text\": \"" + std::string(17 << 20, 'x') + "\"}\n"));
+  file("semicolons.csv", "text;label\na;good\nb;bad\n");
+  file("tabs.csv", "text\tlabel\na\tgood\nb\tbad\n");
+  file("two-labels.txt", "__label__good A film.\n__label__good __label__bad Another.\n");
+  file("no-labels.txt", "A film.\nAnother.\n");
+  file("all-bad.csv", head + "a,fair\nb,middling\n");
+  file("one-row.csv", head + "a,good\n");
+  file("long-label.csv", head + "a,good\nb,extraordinarily\nc,good\nd,good\n");
+}
+
+void BadInputFolder::task(const std::string& name, const std::function<void(Json&)>& change) const {
+  Json json = Json::parse(text("tasks/pair_1/task.json"));
+  json["name"] = name;
+  for (auto& [split, split_file] : json["files"].items()) {
+    split_file = "../tasks/pair_1/" + split_file.get<std::string>();
+  }
+  change(json);
+  file("bad/" + name + ".json", json.dump(2));
+}
+
+void BadInputFolder::make_tasks() const {
+  task("unknown", [](Json& task) { task["sorce"] = task["source"]; });
+  task("no-source", [](Json& task) { task.erase("source"); });
+  task("no-files", [](Json& task) { task.erase("files"); });
+  task("empty-files", [](Json& task) { task["files"] = Json::object(); });
+  task("files-list", [](Json& task) { task["files"] = {"a.jsonl"}; });
+  task("files-number", [](Json& task) { task["files"]["train"] = 3; });
+  task("missing-file", [](Json& task) { task["files"]["test"] = "gone.jsonl"; });
+  task("two-targets", [](Json& task) { task["answers"] = "label"; });
+  task("no-target", [](Json& task) { task.erase("target"); });
+  task("label-twice", [](Json& task) { task["labels"] = {"yes", "no", "yes"}; });
+  task("label-empty", [](Json& task) { task["labels"] = {"yes", "no", ""}; });
+  task("label-number", [](Json& task) { task["labels"] = {1, 2}; });
+  task("map", [](Json& task) { task["label_map"] = {{"0", "perhaps"}}; });
+  task("map-type", [](Json& task) { task["label_map"] = {"yes", "no"}; });
+  task("metric", [](Json& task) { task["metrics"] = {"bleu"}; });
+  task("metric-twice", [](Json& task) { task["metrics"] = {"accuracy", "accuracy"}; });
+  task("f1", [](Json& task) { task["metrics"] = {"f1"}; });
+  task("positive", [](Json& task) { task["positive_label"] = "perhaps"; });
+  task("cut", [](Json& task) { task["cut"] = "nothing"; });
+  task("cut-label", [](Json& task) { task["cut"] = "label"; });
+  task("brace", [](Json& task) { task["source"] = "{premise"; });
+  task("zero-tokens", [](Json& task) { task["max_source_tokens"] = 0; });
+  task("huge-tokens", [](Json& task) { task["max_target_tokens"] = int64_t{1} << 62; });
+  task("text-tokens", [](Json& task) { task["max_target_tokens"] = "many"; });
+  task("columns", [](Json& task) { task["columns"] = {"premise", "hypothesis", "label"}; });
+  task("drop-all", [](Json& task) { task["drop"] = {{"label", {"yes", "no"}}}; });
+  task("drop-type", [](Json& task) { task["drop"] = {"neutral"}; });
+  task("category", [](Json& task) { task["category"] = "genre"; });
+  task("other-labels", [](Json& task) { task["labels"] = {"true", "false"}; });
+  task("no-train", [](Json& task) { task["files"].erase("train"); });
+  file("bad/key-twice.json", "{\"name\": \"a\", \"name\": \"b\"}");
+}
+
+void BadInputFolder::make_config_files() const {
+  const std::string rest = R"(, "corpus": "corpus", "tokenizer": "tokenizer", "out": "out"})";
+  file("empty.json", "");
+  file("not.json", "{\"a\": ");
+  file("list.json", "[1, 2]");
+  file("deep.json", kDeep);
+  file("options/unknown.json", R"({"bach": 3)" + rest);
+  file("options/twice.json", R"({"batch": 3, "batch": 4)" + rest);
+  file("options/object.json", R"({"batch": {"size": 3})" + rest);
+  file("options/two.json", R"({"batch": [3, 4])" + rest);
+  file("options/range.json", R"({"batch": 0)" + rest);
+  file("options/flag.json", R"({"recompute": 3)" + rest);
+  file("options/enum.json", R"({"optimizer": "sgd")" + rest);
+  file("options/itself.json", R"({"config": "options/good.json")" + rest);
+  file("options/of-finetune.json", R"({"epochs": 3)" + rest);
+  file("options/missing.json", R"({"out": "out", "tokenizer": "tokenizer"})");
+  file("options/bench.json", R"({"channels": -768, "device": "cpu"})");
+}
+
+void BadInputFolder::config(const std::string& name,
+                            const std::function<void(Json&)>& change) const {
+  Json json = Json::parse(text("model/config.json"));
+  change(json);
+  file("config/" + name + ".json", json.dump(2));
+}
+
+void BadInputFolder::make_configs() const {
+  config("unknown", [](Json& config) { config["kernal_sizes"] = 3; });
+  config("no-mixer", [](Json& config) { config.erase("mixer"); });
+  config("no-layers", [](Json& config) { config.erase("encoder_layers"); });
+  config("text", [](Json& config) { config["d_model"] = "large"; });
+  config("real", [](Json& config) { config["d_ff"] = 16.5; });
+  config("null", [](Json& config) { config["heads"] = nullptr; });
+  config("kernels", [](Json& config) { config["kernel_sizes"] = {3, 3, 3}; });
+  config("kernel-text", [](Json& config) { config["kernel_sizes"] = {"3", "3"}; });
+  config("attention-layer", [](Json& config) { config["encoder_attention_layers"] = {99}; });
+  config("attention-twice", [](Json& config) { config["encoder_attention_layers"] = {0, 0}; });
+  config("labels", [](Json& config) { config["labels"] = {"yes", "no"}; });
+  config("same-labels", [](Json& config) {
+    config["classes"] = 2;
+    config["labels"] = {"yes", "yes"};
+  });
+  config("no-decoder", [](Json& config) { config["decoder_layers"] = 0; });
+  config("start", [](Json& config) { config["decoder_start_token_id"] = 512; });
+  config("pad", [](Json& config) { config["pad_token_id"] = -1; });
+  config("eps", [](Json& config) { config["norm_eps"] = 0; });
+}
+
+void BadInputFolder::copy(const std::string& from, const std::string& to) const {
+  fs::create_directories(path() / to);
+  for (const auto& entry : fs::directory_iterator(path() / from)) {
+    if (entry.is_regular_file()) fs::copy(entry, path() / to / entry.path().filename());
+  }
+}
+
+void BadInputFolder::model(const std::string& name,
+                           const std::function<void(Json&)>& change) const {
+  copy("model", "models/" + name);
+  Json json = Json::parse(text("model/config.json"));
+  change(json);
+  file("models/" + name + "/config.json", json.dump(2));
+}
+
+void BadInputFolder::weights(const std::string& name,
+                             const std::function<void(Tensors&)>& change) const {
+  copy("model", "models/" + name);
+  const auto good = SafetensorsFile::open(path() / "model/model.safetensors");
+  Tensors tensors = good->tensors();
+  change(tensors);
+  write_safetensors(path() / "models" / name / "model.safetensors", tensors);
+}
+
+void BadInputFolder::make_models() const {
+  const auto same = [](Json&) {};
+  const std::string good = text("model/model.safetensors");
+  for (const char* name : {"no-config", "no-weights", "cut-weights", "empty-weights", "long-header",
+                           "text", "no-tokenizer", "cut-tokenizer"}) {
+    model(name, same);
+  }
+  fs::remove(path() / "models/no-config/config.json");
+  fs::remove(path() / "models/no-weights/model.safetensors");
+  fs::remove(path() / "models/no-tokenizer/spiece.model");
+  file("models/cut-weights/model.safetensors", good.substr(0, good.size() / 2));
+  file("models/empty-weights/model.safetensors", "");
+  file("models/long-header/model.safetensors",
+       std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10));
+  file("models/text/model.safetensors", "version https://git-lfs.github.com/spec/v1\n");
+  file("models/cut-tokenizer/spiece.model", text("model/spiece.model").substr(0, 5000));
+  model("wide", [](Json& config) { config["d_model"] = 32; });
+  model("vocabulary", [](Json& config) { config["vocab_size"] = 384; });
+  model("bad-task", same);
+  file("models/bad-task/task.json", "{\"name\": 3}");
+
+  std::vector<float> numbers(512 * 16, 0.5f);
+  const auto view = [&] { return std::as_bytes(std::span(numbers)); };
+  const std::string embedding = "embedding.weight";
+  const auto first = [](Tensors& tensors) -> TensorView& { return tensors.begin()->second; };
+  const auto with_first = [&](const char* name, float value) {
+    weights(name, [&](Tensors& tensors) {
+      numbers[0] = value;
+      first(tensors).bytes = view().first(first(tensors).bytes.size());
+    });
+  };
+  with_first("nan", std::numeric_limits<float>::quiet_NaN());
+  with_first("inf", std::numeric_limits<float>::infinity());
+  weights("shape", [&](Tensors& tensors) {
+    std::swap(tensors.at(embedding).shape[0], tensors.at(embedding).shape[1]);
+  });
+  weights("dtype", [&](Tensors& tensors) { first(tensors).type = TensorType::I32; });
+  weights("missing", [&](Tensors& tensors) { tensors.erase(embedding); });
+  weights("extra", [&](Tensors& tensors) {
+    tensors["surplus"] = {TensorType::F32, {2}, view().first(8)};
+  });
+
+  for (const char* name : {"bert", "sizes", "bin", "missing", "index"}) {
+    copy("hf", std::string("hf-broken/") + name);
+  }
+  const auto hf_config = [&](const std::string& name, const char* key, const Json& value) {
+    Json json = Json::parse(text("hf/config.json"));
+    json[key] = value;
+    file("hf-broken/" + name + "/config.json", json.dump());
+  };
+  hf_config("bert", "model_type", "bert");
+  hf_config("sizes", "d_model", 1 << 20);
+  fs::rename(path() / "hf-broken/bin/model.safetensors",
+             path() / "hf-broken/bin/pytorch_model.bin");
+  const auto hf = SafetensorsFile::open(path() / "hf/model.safetensors");
+  Tensors tensors = hf->tensors();
+  tensors.erase("shared.weight");
+  write_safetensors(path() / "hf-broken/missing/model.safetensors", tensors);
+  fs::remove(path() / "hf-broken/index/model.safetensors");
+  file("hf-broken/index/model.safetensors.index.json",
+       R"({"weight_map": {"shared.weight": "../../hf/model.safetensors"}})");
+}
+
+void BadInputFolder::make_shards() const {
+  const std::string shard = text("shards/00000.tokens");
+  const auto shards = [&](const std::string& name, const std::string& tokens) {
+    copy("shards", name);
+    file(name + "/00000.tokens", tokens);
+  };
+  shards("cut-shards", shard.substr(0, shard.size() / 2));
+  std::string flipped = shard;
+  for (size_t at = 2000; at < flipped.size() - 2000; at += 1000) flipped[at] ^= 1;
+  shards("flipped-shards", flipped);
+  shards("foreign-shards", std::string(shard.size(), 'x'));
+  shards("missing-shards", shard);
+  fs::remove(path() / "missing-shards/00000.tokens");
+
+  const auto manifest = [&](const std::string& folder, const std::function<void(Json&)>& change) {
+    shards(folder, shard);
+    Json json = Json::parse(text("shards/manifest.json"));
+    change(json);
+    file(folder + "/manifest.json", json.dump());
+  };
+  manifest("unfinished-shards", [](Json& json) { json["complete"] = false; });
+  manifest("manifest/unknown", [](Json& json) { json["colour"] = "red"; });
+  manifest("manifest/count", [](Json& json) { json["shards"][0]["tokens"] = int64_t{1} << 62; });
+  manifest("manifest/outside",
+           [](Json& json) { json["shards"][0]["file"] = "../../shards/00000.tokens"; });
+  shards("manifest/broken", shard);
+  file("manifest/broken/manifest.json", "{\"shards\": [");
+}
+
+void BadInputFolder::make_outputs() const {
+  file("foreign/notes.txt", "Not ours.\n");
+  file("foreign/config.json", "{\"mine\": true}\n");
+  fs::create_symlink("tasks/pair_1/test.jsonl", path() / "to-test.jsonl");
+}
+
+}  // namespace convseq::testing
