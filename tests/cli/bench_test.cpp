@@ -137,19 +137,6 @@ TEST(Bench, PrintsJsonInsteadOfATable) {
   EXPECT_EQ(Json::parse(outcome.output).at("results").at(0).at("name"), "decode_light_2");
 }
 
-TEST(Bench, DrawsPlotsWhereGnuplotIs) {
-  const TempFolder folder;
-  if (testing::run_shell("command -v gnuplot").exit_code != 0) GTEST_SKIP() << "no gnuplot";
-  const auto outcome = run_convseq(
-      "bench decode --device cpu --model paper-light-tiny --positions 2,4 --source 4 --quiet "
-      "--plot " +
-      (folder / "decode.svg").string());
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-  for (const char* name : {"decode-speed.svg", "decode-state.svg"}) {
-    EXPECT_NE(read_text_file(folder / name).find("<svg"), std::string::npos);
-  }
-}
-
 TEST(Bench, RefusesAPlotWithoutGnuplotBeforeItMeasures) {
   const TempFolder folder;
   const auto outcome = testing::run_shell("PATH=" + folder.path().string() +
