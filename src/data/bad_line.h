@@ -22,6 +22,7 @@ class BadLines {
   // few are logged one by one.
   void report(const std::string& problem);
 
+  bool stops() const { return policy_ == OnBadLine::Stop; }
   int64_t skipped() const;
   std::string summary() const;  // "3 bad lines skipped, the first: a.txt:7: …"; empty when none was
 

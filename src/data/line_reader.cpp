@@ -25,7 +25,7 @@ bool LineReader::next(std::string& line) {
     Got got = Got::Nothing;
     ++line_number_;
     try {
-      got = read_line(line);
+      got = read_line(line, bad_lines_.stops());
     } catch (const Error& error) {
       done_ = true;
       report(fmt::format("{}; nothing after it can be read", error.what()));
@@ -51,7 +51,7 @@ void LineReader::skip(int64_t lines) {
   while (lines-- > 0 && read_line(line) != Got::Nothing) ++line_number_;
 }
 
-LineReader::Got LineReader::read_line(std::string& line) {
+LineReader::Got LineReader::read_line(std::string& line, bool leave_long_line) {
   line.clear();
   bool too_long = false, any = false, ended = false;
   while (!ended && (begin_ < end_ || fill())) {
@@ -61,6 +61,7 @@ LineReader::Got LineReader::read_line(std::string& line) {
     ended = newline != nullptr;
     const size_t count = ended ? static_cast<size_t>(newline - start) : end_ - begin_;
     too_long = too_long || line.size() + count > max_line_bytes_;
+    if (too_long && leave_long_line) return Got::LongLine;
     if (!too_long) line.append(start, count);
     begin_ += count + (ended ? 1 : 0);
   }

@@ -42,7 +42,8 @@ class LineReader {
 
  private:
   enum class Got { Line, LongLine, Nothing };
-  Got read_line(std::string& line);  // of a long line only the end is passed over
+  // The rest of a line that is too long is passed over, or left where nobody reads on.
+  Got read_line(std::string& line, bool leave_long_line = false);
   bool fill();
 
   std::filesystem::path path_;

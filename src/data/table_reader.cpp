@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "base/json_file.h"
 #include "data/csv.h"
 #include "data/fasttext_line.h"
@@ -135,8 +136,9 @@ void TableReader::take_row(Row& row) {
     return;
   }
   std::vector<std::string> record = take_record();
-  require(record.size() == columns_.size(), "has {} fields; there are {} columns: {}",
-          record.size(), columns_.size(), fmt::join(columns_, ", "));
+  require(record.size() == columns_.size(), "has {}; there are {}: {}",
+          counted(std::ssize(record), "field"), counted(std::ssize(columns_), "column"),
+          fmt::join(columns_, ", "));
   for (size_t i = 0; i < record.size(); ++i) row.add(columns_[i], std::move(record[i]));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/json_file.h"
 #include "data/embedded_tasks.h"
@@ -27,8 +26,14 @@ void Task::check(const std::string& origin) const {
   require(cut.empty() || contains(source.fields(), cut),
           "{}: cut is {}, which is no field of source; allowed: {}", origin, cut,
           fmt::join(source.fields(), ", "));
-  require(std::set(labels.begin(), labels.end()).size() == labels.size(),
-          "{}: labels names one twice", origin);
+  for (auto label = labels.begin(); label != labels.end(); ++label) {
+    require(std::find(labels.begin(), label, *label) == label, "{}: labels names {} twice", origin,
+            *label);
+  }
+  for (auto metric = metrics.begin(); metric != metrics.end(); ++metric) {
+    require(std::find(metrics.begin(), metric, *metric) == metric, "{}: metrics names {} twice",
+            origin, name_of(*metric));
+  }
   require(!contains(labels, ""), "{}: labels names an empty one", origin);
   for (const auto& [from, to] : label_map) {
     require(labels.empty() || contains(labels, to),
@@ -40,9 +45,13 @@ void Task::check(const std::string& origin) const {
   require(!contains(metrics, Metric::F1) || !positive_label.empty(),
           "{}: the metric f1 needs a positive_label; macro_f1 does not", origin);
   constexpr int64_t kShortest = 2;  // one piece and the EOS
-  require(max_source_tokens >= kShortest && max_target_tokens >= kShortest,
-          "{}: max_source_tokens {} and max_target_tokens {} must be {} or more", origin,
-          max_source_tokens, max_target_tokens, kShortest);
+  constexpr int64_t kLongest = int64_t{1} << 20;
+  const auto check_length = [&](const char* key, int64_t tokens) {
+    require(tokens >= kShortest && tokens <= kLongest, "{}: {} is {}; allowed: {} to {}", origin,
+            key, tokens, kShortest, kLongest);
+  };
+  check_length("max_source_tokens", max_source_tokens);
+  check_length("max_target_tokens", max_target_tokens);
 }
 
 bool Task::has_split(const std::string& split) const {

@@ -123,6 +123,23 @@ class TokenizeProgress {
   int64_t text_bytes_ = 0;
 };
 
+// Made where there is none, and removed again where nothing was written to it.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& path)
+      : path_(path), made_(!fs::exists(path) && fs::create_directories(path)) {}
+  ~NewFolder() {
+    std::error_code error;
+    if (made_) fs::remove(path_, error);  // only where it is empty
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+ private:
+  const fs::path path_;
+  const bool made_;
+};
+
 void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
   size_t begin = 0;
   for (const size_t end : chunk.document_ends) {
@@ -138,7 +155,7 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   ShardManifest manifest = open_manifest(tokenizer, options, describe(files));
   if (manifest.complete) return manifest;
   check_output_folder(options.out, FolderKind::Shards);
-  fs::create_directories(options.out);
+  const NewFolder folder(options.out);
   const FolderLock lock(options.out);
   remove_unfinished(options.out);
   if (!manifest.shards.empty()) {

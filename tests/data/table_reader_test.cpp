@@ -171,7 +171,7 @@ TEST(TableReader, NamesTheBadRowOrSkipsAndCountsIt) {
         BadTable{"a.csv", "a,b\n1,2\n\"x\ny\" z,3\n4,5\n", ":3: text follows the closing quote", 2},
         BadTable{"a.csv", "a,b\n1,2\n\"x,3\n4,5\n", ":3: a quoted field has no end, up to line 4",
                  1},
-        BadTable{"a.tsv", "a\tb\n1\t2\n3\n", ":3: has 1 fields; there are 2 columns: a, b", 1},
+        BadTable{"a.tsv", "a\tb\n1\t2\n3\n", ":3: has 1 field; there are 2 columns: a, b", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n{\"a\": 1, \"a\": 2}\n", ":2: a is given twice", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n\xFF\n{\"a\": 1}", ":2: not UTF-8: byte 1", 2},
         BadTable{"a.jsonl", "", ":1: the file holds no row", 0},

@@ -230,11 +230,15 @@ TEST(Task, FilesAreCheckedByName) {
             0u);
   EXPECT_EQ(message(templates + R"(, "labels": ["a"], "positive_label": "b")"),
             path + ": positive_label is b, which is no label; allowed: a");
-  EXPECT_EQ(message(templates + R"(, "labels": ["a", "a"])"), path + ": labels names one twice");
+  EXPECT_EQ(message(templates + R"(, "labels": ["a", "a"])"), path + ": labels names a twice");
   EXPECT_EQ(message(templates + R"(, "labels": ["a"], "label_map": {"0": "b"})"),
             path + ": label_map: 0 becomes b, which is no label");
+  EXPECT_EQ(message(templates + R"(, "metrics": ["accuracy", "accuracy"])"),
+            path + ": metrics names accuracy twice");
+  EXPECT_EQ(message(templates + R"(, "max_target_tokens": 4611686018427387904)"),
+            path + ": max_target_tokens is 4611686018427387904; allowed: 2 to 1048576");
   EXPECT_EQ(message(templates + R"(, "max_source_tokens": 1)"),
-            path + ": max_source_tokens 1 and max_target_tokens 64 must be 2 or more");
+            path + ": max_source_tokens is 1; allowed: 2 to 1048576");
   EXPECT_EQ(
       message_of<Error>([] { find_task("sst3"); }).find("sst3: neither a task file nor a known"),
       0u);
