@@ -41,11 +41,11 @@ TaskAnswerer::TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Tas
   const ModelConfig& config = model.config();
   check_vocabulary(config, tokenizer.vocabulary(), task.name);
   require(by != AnswerBy::Labels || !task.labels.empty(),
-          "{}: has no list of labels to choose from; answer greedily", task.name);
+          "{}: has no list of labels; name them with --labels, or use --answer greedy", task.name);
   require(by == AnswerBy::Head || config.decoder_layers > 0,
           "the model has no decoder; it answers by its head alone");
   if (by != AnswerBy::Head) return;
-  require(config.classes > 0, "the model has no classification head");
+  require(config.classes > 0, "--answer head: the model has no classification head");
   require(config.labels == task.labels, "{}: its labels are [{}], the model's head has [{}]",
           task.name, fmt::join(task.labels, ", "), fmt::join(config.labels, ", "));
 }

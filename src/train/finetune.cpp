@@ -1,5 +1,6 @@
 #include "train/finetune.h"
 
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -51,9 +52,20 @@ void keep_first(TaskSplit& split, int64_t limit) {
   split.totals.rows = limit;
 }
 
+// A table alone is the split "all". Validation and test data are never trained on.
+std::string training_split(const Task& task) {
+  for (const char* split : {"train", "all"}) {
+    if (task.has_split(split)) return split;
+  }
+  const std::string& first = task.files.front().first;
+  require(task.files.size() == 1 && first != "validation" && first != "test",
+          "{}: has no training data; name files with --train", task.name);
+  return first;
+}
+
 Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   const Task& task = options.task;
-  const std::string train = task.has_split("train") ? "train" : task.files.front().first;
+  const std::string train = training_split(task);
   const auto read = [&](const std::string& split, int64_t limit) {
     return read_split(task, split, tokenizer, {.reader = options.reader, .limit = limit});
   };
@@ -65,8 +77,8 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   if (options.held_out == 0) return {std::move(all), {}};
   Splits splits = hold_out(std::move(all), options.held_out, options.seed);
   require(!splits.train.examples.empty() && !splits.validation.examples.empty(),
-          "{}: {} example{} too few to hold out a share of {} for validation; hold out none, or "
-          "give validation data",
+          "{}: {} example{} too few to hold out a share of {} for validation; use --held-out 0, "
+          "or give files with --validation",
           task.name, examples, examples == 1 ? " is" : "s are", options.held_out);
   keep_first(splits.validation, options.validation_limit);
   return splits;
@@ -194,6 +206,8 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
             "{}: is another tokenizer than the one {} was trained with", options.tokenizer.string(),
             options.from.string());
   }
+  require(options.form == AnswerForm::Pooled || options.model.decoder_layers > 0,
+          "{}: has no decoder to write answers with; use --answer pooled", options.from.string());
   if (options.form == AnswerForm::Text) require_labels_fit(options.task, tokenizer);
   require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
           "{}: a pooled head needs a list of at least two labels", options.task.name);
@@ -201,8 +215,11 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
           "the share to hold out is {}; allowed: 0 to below 1", options.held_out);
   for (const auto& [label, weight] : options.class_weights) {
     require(class_of(options.task, label) < std::ssize(options.task.labels),
-            "class weights: {} is no label of {}", label, options.task.name);
-    require(weight > 0, "class weights: that of {} is {}; must be more than 0", label, weight);
+            "--class-weights {}={}: {} is no label of {}; its labels: {}", label, weight, label,
+            options.task.name,
+            options.task.labels.empty() ? "none"
+                                        : fmt::format("{}", fmt::join(options.task.labels, ", ")));
+    require(weight > 0, "--class-weights {}={}: must be more than 0", label, weight);
   }
   check_batch(options.batch_rows, processes);
   std::error_code error;
@@ -214,7 +231,7 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
 FinetuneOptions with_labels(FinetuneOptions options) {
   Task& task = options.task;
   if (options.form == AnswerForm::Pooled && task.labels.empty()) {
-    const std::string train = task.has_split("train") ? "train" : task.files.front().first;
+    const std::string train = training_split(task);
     task.labels = labels_in(task, train, options.reader);
   }
   return options;

@@ -197,11 +197,40 @@ TEST_F(Finetuning, LimitsWhatIsHeldOutAndRefusesToHoldOutNothing) {
   one.train_limit = 1;
   const std::string message = message_of<Error>([&] { finetune(one); });
   EXPECT_EQ(message,
-            "colours: 1 example is too few to hold out a share of 0.1 for validation; hold out "
-            "none, or give validation data");
+            "colours: 1 example is too few to hold out a share of 0.1 for validation; use "
+            "--held-out 0, or give files with --validation");
   one.held_out = 0;
   EXPECT_TRUE(finetune(one).training.finished());
   EXPECT_TRUE(finetune(one).reports.empty());
+}
+
+TEST_F(Finetuning, NeverTrainsOnValidationOrTestData) {
+  auto table = options("table");
+  task(40, {"all"});  // a table of 40 rows, and 16 rows named for validation
+  table.task = task(16, {"validation"});
+  table.task.files.emplace_back("all", std::vector<fs::path>{"all.jsonl"});
+  const FinetuneSummary done = finetune(table);
+  EXPECT_EQ(done.rows.at("train").rows, 40);
+  EXPECT_EQ(done.rows.at("validation").rows, 16);
+
+  for (const auto& splits :
+       std::vector<std::vector<std::string>>{{"test", "validation"}, {"test"}}) {
+    auto none = options("none");
+    none.task = task(16, splits);
+    EXPECT_EQ(message_of<Error>([&] { finetune(none); }),
+              "colours: has no training data; name files with --train");
+  }
+}
+
+TEST_F(Finetuning, RefusesToWriteAnswersWithoutADecoder) {
+  auto pooled = options("pooled");
+  pooled.form = AnswerForm::Pooled;
+  finetune(pooled);
+  auto text = options("text");
+  text.from = folder_ / "pooled";
+  text.model = find_model_config(text.from.string(), {});
+  EXPECT_EQ(message_of<Error>([&] { finetune(text); }),
+            text.from.string() + ": has no decoder to write answers with; use --answer pooled");
 }
 
 TEST_F(Finetuning, TotalsWhatWasCutAndSkipped) {
@@ -262,7 +291,7 @@ TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
   auto weights = options("a");
   weights.class_weights = {{"blue", 2.0}};
   EXPECT_EQ(message_of<Error>([&] { finetune(weights); }),
-            "class weights: blue is no label of colours");
+            "--class-weights blue=2: blue is no label of colours; its labels: green, old");
   auto pooled = options("b");
   pooled.form = AnswerForm::Pooled;
   pooled.task.labels = {"old"};
