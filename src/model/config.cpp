@@ -134,6 +134,10 @@ class Checker {
       json_.refuse("labels", "has {} entries for {} classes", config_.labels.size(),
                    config_.classes);
     }
+    for (auto label = config_.labels.begin(); label != config_.labels.end(); ++label) {
+      if (std::find(config_.labels.begin(), label, *label) != label)
+        json_.refuse("labels", "names {} twice", *label);
+    }
     within("norm_eps", config_.norm_eps, {0, 1});
     within("dropout", config_.dropout, {0, 0.99});
     within("tap_dropout", config_.tap_dropout, {0, 0.99});
