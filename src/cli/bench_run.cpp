@@ -104,6 +104,8 @@ BenchRun::BenchRun(const BenchFlags& flags, std::string label,
   end_on_signals();
   if (!flags.plot.empty()) {
     require(flags.plot != "-", "--plot -: makes {} files; give a file name", plots.size());
+    require(flags.plot.extension() == ".svg", "--plot {}: the plots are SVG; name it {}.svg",
+            flags.plot.string(), flags.plot.stem().string());
     bench::require_gnuplot("--plot");
     for (const std::string& suffix : plots) {
       plots_[suffix] = std::make_unique<OutputFile>(with_suffix(flags.plot, suffix));

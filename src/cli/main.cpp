@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -82,6 +83,13 @@ int run(CLI::App& program, std::vector<std::string> arguments) {
   return 0;
 }
 
+// A path that nothing can be read from or written to, not a disk that failed.
+bool is_bad_path(const std::error_code& code) {
+  return code == std::errc::too_many_symbolic_link_levels || code == std::errc::not_a_directory ||
+         code == std::errc::filename_too_long || code == std::errc::no_such_file_or_directory ||
+         code == std::errc::permission_denied;
+}
+
 int run_safely(const std::vector<std::string>& arguments) {
   try {
     CLI::App program(
@@ -94,6 +102,9 @@ int run_safely(const std::vector<std::string>& arguments) {
     return report(kStoppedExitCode, stopped.what());
   } catch (const Error& error) {
     return report(kBadInput, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(is_bad_path(error.code()) ? kBadInput : kFailed,
+                  fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return kFailed;  // said below
     return report(kFailed, error.what());

@@ -67,17 +67,13 @@ void show_task(const ShowTaskFlags& flags) {
       .examples = flags.examples};
 
   if (!flags.split.empty()) task.files_of(flags.split);  // refuses a split that is not there
-  if (!flags.json) fmt::print("{}  {}\n", task.name, task.description);
   Json splits = Json::array();
+  std::vector<SplitSummary> summaries;  // printed when all could be read
   for (const auto& [split, files] : task.files) {
     if (!flags.split.empty() && flags.split != split) continue;
-    const SplitSummary summary = summarise_split(task, split, options);
+    summaries.push_back(summarise_split(task, split, options));
     if (flags.split.empty()) options.examples = 0;  // those of the first split are enough
-    if (flags.json) {
-      splits.push_back(summary.to_json());
-    } else {
-      print(summary);
-    }
+    if (flags.json) splits.push_back(summaries.back().to_json());
   }
   if (flags.json) {
     const Json report = {{"task", task.name},
@@ -85,6 +81,9 @@ void show_task(const ShowTaskFlags& flags) {
                          {"splits", splits},
                          {"bad_lines_skipped", bad_lines.skipped()}};
     fmt::print("{}\n", report.dump());
+  } else {
+    fmt::print("{}{}{}\n", task.name, task.description.empty() ? "" : "  ", task.description);
+    for (const SplitSummary& summary : summaries) print(summary);
   }
   if (const std::string skipped = bad_lines.summary(); !skipped.empty()) {
     log::warning("{}", skipped);

@@ -119,6 +119,9 @@ Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
                               : fmt::format("{}", fmt::join(task.labels, ", ")));
   require(!has(task.metrics, Metric::F1) || !task.positive_label.empty(),
           "the metric f1 needs a positive class: name it with --positive-label, or use macro_f1");
+  require(flags.max_source_tokens != 1 && flags.max_target_tokens != 1,
+          "{}: 1; allowed: 0, or 2 to {}: one token and the EOS",
+          flags.max_source_tokens == 1 ? "--max-source-tokens" : "--max-target-tokens", kLongest);
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   task.check(task.name);

@@ -56,7 +56,9 @@ void check_memory(const TrainFlags& flags, double read, int64_t seen) {
 }
 
 void train(TrainFlags flags) {
-  check_output_folder(flags.out, FolderKind::Tokenizer, {.force = flags.force});
+  for (const std::string& corpus : flags.corpora) {
+    check_output_folder(flags.out, FolderKind::Tokenizer, {.force = flags.force, .input = corpus});
+  }
   const auto start = std::chrono::steady_clock::now();
   BadLines bad_lines(flags.on_bad_line);
   flags.documents.lines.bad_lines = &bad_lines;
