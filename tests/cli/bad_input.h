@@ -12,6 +12,8 @@ struct BadInput {
   std::vector<std::string> named;  // what the one line on standard error has to say
   int exit_code = 2;               // 1 where something outside the program failed
   std::string environment = "";    // variables, as env takes them
+  bool prints_before = false;      // answers to the lines before the bad one
+  std::string leaves = "";         // the folder of a run that began, and met a bad line later
 };
 
 // Exit code; one line that begins "convseq: " and names the thing; nothing on standard output;
