@@ -106,10 +106,10 @@ BenchRun::BenchRun(const BenchFlags& flags, std::string label,
     require(flags.plot != "-", "--plot -: makes {} files; give a file name", plots.size());
     require(flags.plot.extension() == ".svg", "--plot {}: the plots are SVG; name it {}.svg",
             flags.plot.string(), flags.plot.stem().string());
-    bench::require_gnuplot("--plot");
     for (const std::string& suffix : plots) {
       plots_[suffix] = std::make_unique<OutputFile>(with_suffix(flags.plot, suffix));
     }
+    bench::require_gnuplot("--plot");
   }
   if (!flags.json.empty()) json_.emplace(flags.json);
   bench::keep_freed_memory();
