@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -90,6 +91,9 @@ bool is_bad_path(const std::error_code& code) {
          code == std::errc::permission_denied;
 }
 
+// libtorch appends a backtrace.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
 int run_safely(const std::vector<std::string>& arguments) {
   try {
     CLI::App program(
@@ -105,9 +109,11 @@ int run_safely(const std::vector<std::string>& arguments) {
   } catch (const std::filesystem::filesystem_error& error) {
     return report(is_bad_path(error.code()) ? kBadInput : kFailed,
                   fmt::format("{}: {}", error.path1().string(), error.code().message()));
+  } catch (const std::bad_alloc&) {
+    return report(kFailed, "out of memory; use smaller sizes");
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return kFailed;  // said below
-    return report(kFailed, error.what());
+    return report(kFailed, first_line(error.what()));
   }
 }
 

@@ -220,6 +220,8 @@ TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
 }
 
 TrainingSummary TrainingRun::go(Lesson& lesson) {
+  require(options_.limits.patience == 0 || lesson.can_validate(),
+          "a patience of {} validations needs validation data", options_.limits.patience);
   if (options_.dry_run) return rehearse(lesson);
   if (folder_ && !options_.record.is_null()) {
     write_json_file(options_.out / "options.json", options_.record);

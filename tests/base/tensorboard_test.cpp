@@ -28,7 +28,7 @@ TEST(TensorBoard, WritesTheBytesThatThePackageWrites) {
       board.path().filename().string().starts_with("events.out.tfevents.1600000000.250000."));
 }
 
-TEST(TensorBoard, ThePackageReadsARunThatWasKilledAndResumed) {
+TEST(TensorBoardPackage, ReadsARunThatWasKilledAndResumed) {
   if (python("-c 'import tensorboard' 2>/dev/null") != 0) {
     GTEST_SKIP() << "Python's tensorboard is not there; pip install tensorboard";
   }

@@ -172,6 +172,14 @@ TEST_F(Pretraining, RefusesWhatNoMemoryHolds) {
   EXPECT_NE(message_of<Error>([&] { pretrain(small); }).find("needs about "), std::string::npos);
 }
 
+TEST_F(Pretraining, RefusesPatienceWithoutValidation) {
+  auto patient = options("patient");
+  patient.limits.patience = 3;
+  EXPECT_EQ(message_of<Error>([&] { pretrain(patient); }),
+            "a patience of 3 validations needs validation data");
+  EXPECT_FALSE(fs::exists(patient.out));
+}
+
 TEST(RunFolder, NeedsRoomOnlyForTheCheckpointsThatAreNotThereYet) {
   TempFolder folder;
   const RunFolder run(folder / "out");
