@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,11 +32,24 @@ fs::path target_of(fs::path path) {
   return path;
 }
 
+// Whether the path, such as /dev/stdout, leads to what is open as `descriptor`. To replace a file
+// that standard output was redirected to would take away what else is printed there.
+bool is_open_as(const fs::path& path, int descriptor) {
+  struct stat named {
+  }, opened{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 &&
+         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs) : path_(path) {
-  if (path == "-") {
+  if (path == "-" || is_open_as(path, STDOUT_FILENO)) {
     stream_ = stdout;
+    return;
+  }
+  if (is_open_as(path, STDERR_FILENO)) {
+    stream_ = stderr;
     return;
   }
   refuse_inputs(path, inputs);
@@ -51,7 +65,8 @@ OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs
 }
 
 OutputFile::~OutputFile() {
-  if (stream_ != nullptr && stream_ != stdout) std::fclose(stream_);
+  const bool ours = stream_ != stdout && stream_ != stderr;
+  if (stream_ != nullptr && ours) std::fclose(stream_);
 }
 
 void OutputFile::write(std::string_view text) {

@@ -522,6 +522,13 @@ TEST(Predictions, AreCheckedBeforeTheWorkAndNeverReplaceWhatIsRead) {
   EXPECT_EQ(evaluate((folder / "link").string()).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(testing::read_json_lines(folder / "answers.jsonl").size(), 24u);
+  // A file that standard output was redirected to keeps the report too.
+  const fs::path both = folder / "both";
+  testing::run_shell(testing::program_line(fmt::format(
+      "evaluate {} {} --quiet --predictions /dev/stdout >{}", out, task, both.string())));
+  const std::string text = read_text_file(both);
+  EXPECT_NE(text.find("\"prediction\""), text.npos) << text;
+  EXPECT_NE(text.find("24 examples"), text.npos) << text;
   // To standard output alone, the report beside it.
   const Outcome piped = testing::run_shell(testing::program_line(
       fmt::format("evaluate {} {} --quiet --predictions - 2>/dev/null | wc -l", out, task)));
