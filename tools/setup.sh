@@ -22,7 +22,6 @@ want_header fmt/format.h libfmt-dev
 want_header spdlog/spdlog.h libspdlog-dev
 want_header sentencepiece_processor.h libsentencepiece-dev
 want_header gtest/gtest.h libgtest-dev
-want_header benchmark/benchmark.h libbenchmark-dev
 want_header zlib.h zlib1g-dev
 want_header zstd.h libzstd-dev
 python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
