@@ -41,6 +41,13 @@ bool is_open_as(const fs::path& path, int descriptor) {
          named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
+// Standard output that cannot be written is no bad input: main() reports it, and exits with 1.
+[[noreturn]] void fail_to_write(const fs::path& path, const std::FILE* stream) {
+  const char* why = std::strerror(errno);
+  if (stream == stdout) throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
+  fail("{}: cannot write: {}", path.string(), why);
+}
+
 }  // namespace
 
 OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs) : path_(path) {
@@ -71,14 +78,13 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(std::string_view text) {
   if (file_) return file_->write(text);
-  require(std::fwrite(text.data(), 1, text.size(), stream_) == text.size(), "{}: cannot write: {}",
-          path_ == "-" ? "standard output" : path_.string(), std::strerror(errno));
+  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size())
+    fail_to_write(path_, stream_);
 }
 
 void OutputFile::commit() {
   if (file_) return file_->commit();
-  require(std::fflush(stream_) == 0, "{}: cannot write: {}",
-          path_ == "-" ? "standard output" : path_.string(), std::strerror(errno));
+  if (std::fflush(stream_) != 0) fail_to_write(path_, stream_);
 }
 
 }  // namespace convseq

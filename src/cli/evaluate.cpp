@@ -122,6 +122,20 @@ Evaluation evaluate(Flags& flags, const Task& task, const std::string& split) {
   return result;
 }
 
+bool reads_own_files(const TaskFlags& flags) {
+  if (!flags.task.empty()) return flags.task == "-" || TableReader::has_table_name(flags.task);
+  return !flags.train.empty() || !flags.validation.empty() || !flags.test.empty();
+}
+
+// Of a table that the model's own template reads, the file's name, not that of the training data.
+std::string title_of(const Flags& flags, const Task& task, const std::string& split) {
+  if (!reads_own_files(flags.task)) return task.name + " " + split;
+  const auto& files = task.files_of(split);
+  const std::string first =
+      files.front() == "-" ? "standard input" : files.front().filename().string();
+  return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
+}
+
 void run(Flags& flags) {
   end_on_signals();
   require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
@@ -133,7 +147,7 @@ void run(Flags& flags) {
   // Answers that go to standard output stand there alone.
   std::FILE* out = flags.predictions == "-" ? stderr : stdout;
   if (!flags.json) {
-    fmt::print(out, "{}\n", describe(task.name + " " + split, found.report, found.rows));
+    fmt::print(out, "{}\n", describe(title_of(flags, task, split), found.report, found.rows));
     return;
   }
   Json json = to_json(found.report);
@@ -141,6 +155,8 @@ void run(Flags& flags) {
   json["model"] = flags.model.string();
   json["task"] = task.name;
   json["split"] = split;
+  json["files"] = Json::array();
+  for (const auto& file : task.files_of(split)) json["files"].push_back(file.string());
   fmt::print(out, "{}\n", json.dump());
 }
 

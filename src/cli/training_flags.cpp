@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <torch/cuda.h>
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/frame/config_file.h"
@@ -30,7 +31,8 @@ void add_limit_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& o
 
 void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
   add_enum(command, "--optimizer", options.optimizer.kind, "Optimizer");
-  flags.schedule = add_enum(command, "--schedule", options.schedule.kind, "Learning-rate schedule");
+  flags.schedule = add_enum(command, "--schedule", options.schedule.kind,
+                            "Learning-rate schedule; constant where --minutes is the only limit");
   add_real(command, "--lr", options.schedule.learning_rate, "Peak learning rate", kAboveZero);
   add_count(command, "--warmup", options.schedule.warmup_steps,
             "Warm-up steps (default: a tenth of the steps, at most 100)", kFromZero)
@@ -140,11 +142,12 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
 
 std::string describe(const TrainingSummary& done, const std::filesystem::path& out) {
   if (done.plan) return fmt::format("{}: dry run: {}", out.string(), done.plan->describe());
-  std::string text =
-      fmt::format("{}: {} {} steps, {} source tokens in {}, last loss {:.4f}, {}", out.string(),
-                  done.finished() ? "finished" : "stopped after", done.step, done.source_tokens,
-                  format_duration(std::chrono::seconds(static_cast<int64_t>(done.seconds))),
-                  done.loss, done.pace.describe());
+  std::string text = fmt::format(
+      "{}: {} {}, {} source tokens in {}, last loss {:.4f}", out.string(),
+      done.finished() ? "finished" : "stopped after", counted(done.step, "step"),
+      done.source_tokens, format_duration(std::chrono::seconds(static_cast<int64_t>(done.seconds))),
+      done.loss);
+  text += done.pace.source_tokens > 0 ? ", " + done.pace.describe() : "; no step was left to do";
   if (done.end == TrainingEnd::Patience) text += "; validation no longer got better";
   if (done.skipped_steps > 0) text += fmt::format("; {} steps skipped", done.skipped_steps);
   if (done.best_validation) text += fmt::format("; best validation {:.4f}", *done.best_validation);

@@ -102,6 +102,8 @@ TEST(TrainingEnds, ByTheLimitThatComesFirst) {
     const Json again = report_of(commands().pretrain(out.string(), table[i].flags));
     EXPECT_EQ(testing::without_pace(again), testing::without_pace(report));
   }
+  const Outcome text = run(commands().pretrain((folder / "0").string(), table[0].flags));
+  EXPECT_NE(text.output.find("; no step was left to do"), std::string::npos) << text.output;
 }
 
 TEST(TrainingEnds, WithAValidationWhereNoneCameBefore) {
@@ -481,6 +483,7 @@ TEST(TrainedModel, RemembersItsTemplateLabelsAndLimits) {
   for (int i = 0; i < 40; ++i)
     table += fmt::format("a {} day,{}\n", i, i % 2 == 0 ? "good" : "bad");
   const std::string data = folder.file("reviews.csv", table).string();
+  const std::string newer = folder.file("newer.csv", table).string();
   const std::string unlabelled = folder.file("plain.csv", "words\nx\n").string();
   for (const char* form : {"text", "pooled"}) {
     const std::string out = (folder / form).string();
@@ -494,9 +497,13 @@ TEST(TrainedModel, RemembersItsTemplateLabelsAndLimits) {
     EXPECT_EQ(task["source"], "review: {text}");
     EXPECT_EQ(task["labels"].size(), 2u);
     EXPECT_FALSE(task.contains("files"));
-    const Json report = report_of(fmt::format("evaluate {} {} --quiet", out, data));
+    const Json report = report_of(fmt::format("evaluate {} {} --quiet", out, newer));
     EXPECT_EQ(report["scores"][0]["count"], 40);
     EXPECT_EQ(report["rows"]["rows"], 40);
+    EXPECT_EQ(report["task"], "reviews.csv");
+    EXPECT_EQ(report["files"], Json::array({newer}));
+    const Outcome read = run(fmt::format("evaluate {} {} --quiet", out, newer));
+    EXPECT_EQ(read.output.substr(0, read.output.find('\n')), "newer.csv:") << read.output;
     const Outcome refused = run(fmt::format("evaluate {} {} --quiet", out, unlabelled));
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.output.find("has no column text; it has: words"), std::string::npos)
@@ -533,6 +540,12 @@ TEST(Predictions, AreCheckedBeforeTheWorkAndNeverReplaceWhatIsRead) {
   const Outcome piped = testing::run_shell(testing::program_line(
       fmt::format("evaluate {} {} --quiet --predictions - 2>/dev/null | wc -l", out, task)));
   EXPECT_EQ(std::stoi(piped.output), 24) << piped.output;
+  const Outcome full = testing::run_shell(
+      "(" +
+      testing::program_line(fmt::format("evaluate {} {} --quiet --predictions -", out, task)) +
+      " >/dev/full)");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_EQ(full.output, "convseq: standard output: cannot write: No space left on device\n");
 }
 
 TEST(TrainedModel, HasItsTokenizerWhateverItsFileIsCalled) {
