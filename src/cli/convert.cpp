@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/output_folder.h"
 #include "cli/commands.h"
 #include "model/hf_t5.h"
@@ -15,6 +16,7 @@ struct ConvertOptions {
 };
 
 void convert(const ConvertOptions& options) {
+  require(options.from == "hf-t5", "--from: {}; allowed: hf-t5", options.from);
   check_output_folder(options.out, FolderKind::Model,
                       {.force = options.force, .input = options.folder});
   const ModelFolder model = read_hf_t5(options.folder);
@@ -29,15 +31,13 @@ void add_convert(CLI::App& program) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = program.add_subcommand(
       "convert", "Conversion of another framework's model into a convseq model folder");
-  command
-      ->add_option("--from", options->from,
-                   "What the folder holds: hf-t5 (Hugging Face T5, v1.0 or v1.1)")
+  command->add_option("--from", options->from, "Form of the folder: Hugging Face T5, v1.0 or v1.1")
       ->required()
-      ->check(CLI::IsMember({"hf-t5"}));
+      ->type_name("hf-t5");
   command->add_option("FOLDER,--folder", options->folder, "Folder to read")->required();
   command->add_option("OUT,--out", options->out, "Model folder to write")->required();
-  command->add_flag("--force", options->force, "Replace a model folder that is there");
-  command->footer("Example: convseq convert --from hf-t5 t5-small models/t5-small");
+  command->add_flag("--force", options->force, "Replace the model that the folder holds");
+  command->footer("Example:\n  convseq convert --from hf-t5 t5-small models/t5-small");
   command->callback([options] { convert(*options); });
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "model/checkpoint.h"
 #include "model/flops.h"
 #include "model/presets.h"
@@ -148,20 +149,19 @@ void add_inspect(CLI::App& program) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = program.add_subcommand(
       "inspect", "Layers, parameters, FLOPs, receptive field and decode state of a model");
-  command->add_option("model", options->model, "A preset, a config file or a model folder")
+  command->add_option("MODEL,--model", options->model, "Preset, config file or model folder")
       ->required();
-  command->add_option("--set", options->overrides, "Override a config key: --set kernel_sizes=15")
+  command
+      ->add_option("--set", options->overrides, "Override of a config key: --set kernel_sizes=15")
       ->type_name("KEY=VALUE");
-  command->add_option("--source", options->work.source, "Source length")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--target", options->work.target, "Target length")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
+  add_count(*command, "--source", options->work.source, "Source length, in tokens",
+            {.max = kLongest});
+  add_count(*command, "--target", options->work.target, "Target length, in tokens",
+            {.max = kLongest});
+  command->add_flag("--json", options->json, "Print the report as JSON");
   command->footer(
       "Presets: " + fmt::format("{}", fmt::join(preset_names(), ", ")) +
-      "\nExample: convseq inspect paper-light-base --source 2048 --set kernel_sizes=15");
+      "\nExample:\n  convseq inspect paper-light-base --source 2048 --set kernel_sizes=15");
   command->callback([options] { inspect(*options); });
 }
 

@@ -77,9 +77,9 @@ void add_pretrain(CLI::App& program) {
             {.max = kMostThreads});
   add_training_flags(*command, flags->training, options);
   command->footer(
-      "Example:\n  convseq pretrain models/light --model paper-light-small --corpus shards/c4 "
-      "--tokenizer models/tokenizer --steps 20000\n  mpirun -n 4 convseq pretrain … shares each "
-      "batch among four processes");
+      "Examples:\n  convseq pretrain models/light --model paper-light-small --corpus shards/c4 "
+      "--tokenizer models/tokenizer --steps 20000\n  mpirun -n 4 convseq pretrain …   (each "
+      "batch is shared by four processes)");
   command->callback([flags] { run(*flags); });
 }
 

@@ -74,7 +74,7 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
   command.add_option(
       "TASK,--task", flags.task,
       "Task: a built-in name, a task file, or a table (.jsonl, .csv, .tsv, fastText's "
-      ".txt or .ft; plain, .gz or .zst) with --source and --target");
+      ".txt or .ft; plain, .gz or .zst; - reads standard input) with --source and --target");
   command.add_option("--train", flags.train, "Files of the training split")->type_name("FILE ...");
   command.add_option("--validation", flags.validation, "Files of the validation split")
       ->type_name("FILE ...");

@@ -60,7 +60,7 @@ void add_tokenize(CLI::App& program) {
   command->add_option("--field", flags->job.field, "Text field of a JSON line")
       ->capture_default_str();
   add_enum(*command, "--on-bad-line", flags->job.on_bad_line,
-           "What to do with a line that cannot be read");
+           "Action on a line that cannot be read");
   command->add_flag("!--quiet", flags->job.progress, "No progress on standard error");
   command->add_flag("--json", flags->json, "Report as JSON");
   command->footer(

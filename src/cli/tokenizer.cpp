@@ -175,8 +175,7 @@ void add_train(CLI::App& tokenizer) {
   add_seed(*command, flags->seed, "Random seed of the sample");
   command->add_option("--field", flags->documents.field, "Text field of a JSON line")
       ->capture_default_str();
-  add_enum(*command, "--on-bad-line", flags->on_bad_line,
-           "What to do with a line that cannot be read");
+  add_enum(*command, "--on-bad-line", flags->on_bad_line, "Action on a line that cannot be read");
   add_max_memory(*command, flags->max_memory);
   command->add_flag("--force", flags->force, "Replace the tokenizer that the folder holds");
   command->add_flag("--verbose", flags->trainer.verbose, "Show SentencePiece's own messages");

@@ -77,6 +77,7 @@ void print_version(bool json) {
              text(all["cpu"]["model"]), all["cpu"]["threads"].get<int>(),
              text(all["cpu"]["kernels"]), text(all["cpu"]["libtorch"]));
   fmt::print("CUDA kernels: {}\n", kernels::built_with_cuda() ? "built in" : "not built");
+  if (kernels::cuda_devices().empty()) fmt::print("GPU: none found\n");
   for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) {
     fmt::print("GPU: {}, sm_{}{}, {} multiprocessors, {}\n", gpu.name, gpu.major, gpu.minor,
                gpu.multiprocessors, short_bytes(static_cast<double>(gpu.memory_bytes)));
