@@ -118,10 +118,13 @@ void check_output_folder(const fs::path& folder, FolderKind kind,
   const auto foreign = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
     return !any_matches(name, marks.one_of) && !any_matches(name, marks.others);
   });
+  require(!marks.one_of.empty(), "{}: is not empty (it holds {}); choose another folder",
+          folder.string(), names.front());
   require(same_kind && foreign == names.end(),
           "{}: is not empty and no {} (it holds {}); choose another folder", folder.string(),
           name_of(kind), foreign == names.end() ? names.front() : *foreign);
-  require(options.force, "{}: holds a {} already; choose another folder, or force its replacement",
+  require(options.force,
+          "{}: holds a {} already; choose another folder, or replace it with --force",
           folder.string(), name_of(kind));
 }
 

@@ -29,7 +29,7 @@ std::string RowTotals::describe() const {
   add(dropped, "row dropped by the task", "rows dropped by the task");
   add(sources_cut, "source cut", "sources cut");
   add(targets_cut, "target cut", "targets cut");
-  if (!text.empty()) text += fmt::format(" (of {} row{} used)", rows, rows == 1 ? "" : "s");
+  if (!text.empty()) text += fmt::format("; {} row{} used", rows, rows == 1 ? "" : "s");
   return text;
 }
 

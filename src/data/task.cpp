@@ -94,7 +94,9 @@ Task find_task(const std::string& name_or_path) {
       return with_files({parse_json(text, std::string(name)), name_or_path});
     }
   }
-  require(fs::exists(name_or_path), "{}: neither a task file nor a known task; known: {}",
+  require(fs::exists(name_or_path),
+          "{}: neither a task file nor a known task, nor a table (.jsonl, .csv, .tsv, .txt, .ft); "
+          "known: {}",
           name_or_path, fmt::join(task_names(), ", "));
   Task task = with_files(JsonObject::from_file(name_or_path));
   task.folder = fs::path(name_or_path).parent_path();

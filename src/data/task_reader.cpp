@@ -25,6 +25,9 @@ fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& 
   const fs::path beside = task.folder / file, under = data / file;
   if (fs::exists(beside)) return beside;
   require(!file.is_absolute(), "{}: no such file", file.string());
+  const bool is_table = task.folder.empty() && task.name == file.filename();
+  require(!is_table || fs::exists(under), "{}: no such file, nor {}", file.string(),
+          under.string());
   require(
       fs::exists(under),
       "the task {} has no file {}, nor {}; --data or CONVSEQ_DATA names the folder that holds it",

@@ -107,9 +107,10 @@ TEST(OutputFolder, GoesOnWithARunOrShardsAndReplacesTheRestOnlyWhenForced) {
   EXPECT_EQ(refusal(with("run", {"metrics.jsonl", "notes.txt"}), FolderKind::Run), "");
   EXPECT_EQ(refusal(with("shards", {"manifest.json"}), FolderKind::Shards), "");
   const fs::path model = with("model", {"config.json", "model.safetensors", "spiece.model"});
-  EXPECT_EQ(refusal(model, FolderKind::Model),
-            model.string() +
-                ": holds a model folder already; choose another folder, or force its replacement");
+  EXPECT_EQ(
+      refusal(model, FolderKind::Model),
+      model.string() +
+          ": holds a model folder already; choose another folder, or replace it with --force");
   EXPECT_EQ(refusal(model, FolderKind::Model, {.force = true}), "");
   const fs::path tokenizer = with("tokenizer", {"spiece.model", "tokenizer_config.json"});
   EXPECT_NE(refusal(tokenizer, FolderKind::Tokenizer), "");
@@ -122,7 +123,7 @@ TEST(OutputFolder, NeverHoldsWhatIsNotOurs) {
   folder.file("mine/model.safetensors", "x");
   const fs::path mine = folder / "mine";
   folder.file("mine/config.json", R"({"model_type": "t5"})");
-  for (const FolderKind kind : {FolderKind::Model, FolderKind::Run, FolderKind::Corpus}) {
+  for (const FolderKind kind : {FolderKind::Model, FolderKind::Run, FolderKind::Shards}) {
     EXPECT_EQ(
         refusal(mine, kind, {.force = true}),
         fmt::format("{}: is not empty and no {} (it holds config.json); choose another folder",

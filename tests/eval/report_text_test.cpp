@@ -39,7 +39,7 @@ TEST(ReportText, ShowsTheMajorityShareTheClassesAndTheConfusionMatrix) {
             "  accuracy           0.5000\n"
             "  majority share     0.7500  (always \"good\")\n"
             "  4 examples\n"
-            "  2 bad rows skipped (of 4 rows used)\n"
+            "  2 bad rows skipped; 4 rows used\n"
             "\n"
             "  class  precision  recall      f1  support\n"
             "  good      1.0000  0.3333  0.5000        3\n"

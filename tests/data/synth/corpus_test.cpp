@@ -198,8 +198,7 @@ TEST(Corpus, RefusesWhatItCannotWrite) {
   folder.file("full/mine.txt", "keep me");
   EXPECT_EQ(
       message({.documents = 5, .shards = 1}, "full"),
-      (folder / "full").string() +
-          ": is not empty and no synthetic corpus (it holds mine.txt); choose another folder");
+      (folder / "full").string() + ": is not empty (it holds mine.txt); choose another folder");
   EXPECT_TRUE(fs::exists(folder / "full" / "mine.txt"));
 }
 
