@@ -154,7 +154,8 @@ void Checkpoints::check_identity(const Json& found, const fs::path& path) const 
     if (!found.contains(key)) continue;
     const std::string theirs = found[key].is_string() ? found[key].get<std::string>() : "";
     require(theirs == value,
-            "{}: was made with {} {}, this run has {}; choose another folder, or the same {}",
+            "{}: was made with {} {}, this run has {}; choose another folder, the same {}, or "
+            "--fresh to start anew",
             path.string(), key, theirs, value, key);
   }
 }
@@ -174,9 +175,11 @@ std::optional<TrainingState> Checkpoints::load(const fs::path& path,
     log::warning("damaged checkpoint, taking the one before it: {}", error.what());
     return std::nullopt;
   }
-  require(*config == expected,
-          "{}: is a checkpoint of another model; choose another folder, or the same config",
-          path.string());
+  require(
+      *config == expected,
+      "{}: is a checkpoint of another model; choose another folder, the same config, or --fresh to "
+      "start anew",
+      path.string());
   check_identity(identity, path);
   return state;
 }

@@ -205,9 +205,11 @@ TEST_F(Pretraining, RefusesWhatDoesNotFitBeforeAnyWork) {
   pretrain(stopped_after(options("b"), 1));
   auto other = options("b");
   other.model.d_ff = 32;
-  EXPECT_EQ(message_of<Error>([&] { pretrain(other); }),
-            (folder_ / "b" / "checkpoint-00000001").string() +
-                ": is a checkpoint of another model; choose another folder, or the same config");
+  EXPECT_EQ(
+      message_of<Error>([&] { pretrain(other); }),
+      (folder_ / "b" / "checkpoint-00000001").string() +
+          ": is a checkpoint of another model; choose another folder, the same config, or --fresh "
+          "to start anew");
 }
 
 }  // namespace
