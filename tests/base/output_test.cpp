@@ -129,6 +129,10 @@ TEST(OutputFolder, NeverHoldsWhatIsNotOurs) {
         fmt::format("{}: is not empty and no {} (it holds config.json); choose another folder",
                     mine.string(), name_of(kind)));
   }
+  for (const FolderKind kind : {FolderKind::Corpus, FolderKind::Tasks}) {
+    EXPECT_EQ(refusal(mine, kind, {.force = true}),
+              mine.string() + ": is not empty (it holds config.json); choose another folder");
+  }
   folder.file("mine/config.json", R"({"mixer": "light"})");
   fs::create_directory(folder / "mine/checkpoint-00000004");
   EXPECT_NE(
