@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "base/log.h"
-#include "base/memory.h"
-#include "base/progress.h"
 #include "base/random.h"
 #include "data/random_use.h"
 #include "model/flops.h"
@@ -48,96 +46,6 @@ Distance distance(const TrainingLimits& limits, const TrainingState& state) {
 }
 
 }  // namespace
-
-void check_batch(int64_t rows, int processes) {
-  require(rows > 0 && rows % processes == 0,
-          "a batch of {} examples cannot be shared evenly by {} processes", rows, processes);
-}
-
-TrainingShape training_shape(const TrainingOptions& options, int64_t rows) {
-  const int64_t at_once =
-      options.micro_batch_rows > 0 ? std::min(options.micro_batch_rows, rows) : rows;
-  return {.rows = at_once,
-          .micro_batches = (rows + at_once - 1) / std::max<int64_t>(at_once, 1),
-          .precision = options.compute,
-          .optimizer = options.optimizer.kind,
-          .recompute = options.step.recompute,
-          .pooled = options.step.pooled,
-          .device = options.device};
-}
-
-void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
-                             const TrainingShape& shape) {
-  if (!options.device.is_cpu()) return;
-  const MemoryEstimate estimate = training_memory(config, shape);
-  require_memory(estimate.total(),
-                 fmt::format("training with {} rows of {} and {} tokens at a time", shape.rows,
-                             shape.source, shape.target),
-                 options.max_memory_bytes);
-}
-
-RunIdentity identity_of(const TrainingOptions& options) {
-  const ScheduleOptions& schedule = options.schedule;
-  const auto text = [](auto value) { return fmt::format("{}", value); };
-  return {
-      {"seed", text(options.seed)},
-      {"precision", c10::toString(options.compute)},
-      {"optimizer", std::string(name_of(options.optimizer.kind))},
-      {"weight decay", text(options.optimizer.weight_decay)},
-      {"schedule", std::string(name_of(schedule.kind))},
-      {"learning rate", text(schedule.learning_rate)},
-      {"warm-up steps",
-       schedule.warmup_steps == kUsualWarmup ? "(usual)" : text(schedule.warmup_steps)},
-      {"decay steps", text(schedule.decay_steps)},
-      {"gradient clip", text(options.step.clip_norm)},
-      {"label smoothing", text(options.step.label_smoothing)},
-      {"z-loss", text(options.step.z_loss)},
-  };
-}
-
-Json TrainingPlan::to_json() const {
-  return {{"parameters", parameters},
-          {"first_step", first_step},
-          {"steps", steps},
-          {"source_tokens_per_step", source_tokens},
-          {"seconds_per_step", seconds_per_step},
-          {"peak_memory_bytes", peak_memory_bytes},
-          {"checkpoint_bytes", checkpoint_bytes}};
-}
-
-std::string TrainingPlan::describe() const {
-  std::string text =
-      fmt::format("{} parameters, {:.0f} source tokens per step, {:.4g} s per step (measured)",
-                  parameters, source_tokens, seconds_per_step);
-  if (first_step > 0) text += fmt::format(", going on from step {}", first_step);
-  if (steps > 0) {
-    const double left =
-        seconds_per_step * static_cast<double>(std::max<int64_t>(0, steps - first_step));
-    text += fmt::format(", {} steps in about {} without validation", steps,
-                        format_duration(std::chrono::seconds(std::llround(left))));
-  }
-  return text + fmt::format("; {} of memory, {} of disk for checkpoints",
-                            short_bytes(static_cast<double>(peak_memory_bytes)),
-                            short_bytes(checkpoint_bytes));
-}
-
-Json TrainingSummary::to_json() const {
-  if (plan) return {{"dry_run", plan->to_json()}};
-  constexpr auto kEnds =
-      std::to_array({"stopped", "dry run", "steps", "tokens", "minutes", "patience"});
-  Json json = {{"finished", finished()},
-               {"ended_by", kEnds[static_cast<size_t>(end)]},
-               {"step", step},
-               {"source_tokens", source_tokens},
-               {"skipped_steps", skipped_steps},
-               {"seconds", seconds},
-               {"loss", loss},
-               {"source_tokens_per_second", pace.tokens_per_second()},
-               {"flop_utilisation", pace.utilisation()},
-               {"peak_memory_bytes", pace.peak_memory_bytes}};
-  if (best_validation) json["best_validation"] = *best_validation;
-  return json;
-}
 
 TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
                          ModelExtras extras, RunIdentity identity, Communicator& communicator)

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_file.h"
+#include "data/batch.h"
+#include "model/seq2seq.h"
+#include "train/run_log.h"
+
+namespace convseq {
+
+struct TrainingBatch {
+  Batch batch;  // this process's rows
+  Json after;   // the cursor behind it
+};
+
+struct Validation {
+  double score = 0;
+  bool higher_is_better = true;
+  std::vector<NamedValue> values;  // for the logs
+};
+
+// What a run learns from, and how it is judged. Every process has its own.
+class Lesson {
+ public:
+  virtual ~Lesson() = default;
+  virtual std::string name() const = 0;  // "pretrain"
+  virtual TrainingBatch next() = 0;
+  virtual bool can_validate() const = 0;
+  virtual Validation validate(Seq2Seq& model) = 0;  // the same on every process
+};
+
+}  // namespace convseq

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "train/memory_estimate.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/train_step.h"
+#include "train/training_checkpoint.h"
+
+namespace convseq {
+
+// When a run ends, whichever comes first; 0: no such limit.
+struct TrainingLimits {
+  int64_t steps = 0;
+  int64_t source_tokens = 0;
+  double minutes = 0;    // of training, over all its restarts
+  int64_t patience = 0;  // validations in a row without a better one
+};
+
+inline constexpr int64_t kUsualWarmup = -1;  // a tenth of the steps, at most 100
+
+// Every process computes as many rows as the others, so that none waits.
+void check_batch(int64_t rows, int processes);
+
+// What pre-training and fine-tuning have in common.
+struct TrainingOptions {
+  std::filesystem::path out;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule{
+      .kind = ScheduleKind::Cosine, .learning_rate = 2e-2, .warmup_steps = kUsualWarmup};
+  TrainStepOptions step;
+  torch::Device device = torch::kCPU;
+  torch::Dtype compute = torch::kFloat32;
+  uint64_t seed = 1;
+  TrainingLimits limits{.steps = 1000};
+  int64_t micro_batch_rows = 0;  // rows computed at a time; 0: the whole batch
+  int64_t log_every = 10;
+  int64_t validate_every = 500;  // 0: at the end alone
+  int64_t save_every = 500;
+  int64_t keep = 2;
+  bool keep_best = true;  // OUT/best, the model of the best validation
+  int64_t most_skipped_in_a_row = 10;
+  bool resume = true;
+  bool progress = true;
+  double max_memory_bytes = 0;  // a run that needs more is refused; 0: what is free
+  bool dry_run = false;         // a few steps are timed, and nothing is written
+  std::function<bool()> stop = [] { return false; };  // asked after each step: checkpoint and end
+  Json record = nullptr;  // what the run was asked for: OUT/options.json
+};
+
+// What one step of one process computes, for an estimate of its memory; lengths are to be set.
+TrainingShape training_shape(const TrainingOptions& options, int64_t rows);
+// Refuses a run that would not fit, with the figure, before anything is allocated. Of a GPU's
+// memory nothing is said.
+void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
+                             const TrainingShape& shape);
+
+// The part of a run's identity that all runs have: what decides the weights beside the data.
+RunIdentity identity_of(const TrainingOptions& options);
+
+}  // namespace convseq

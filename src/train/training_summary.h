@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/json_file.h"
+#include "train/pace.h"
+
+namespace convseq {
+
+enum class TrainingEnd { Stopped, Planned, Steps, Tokens, Minutes, Patience };
+
+// What a dry run found out.
+struct TrainingPlan {
+  int64_t parameters = 0;
+  int64_t first_step = 0;         // where it would go on
+  int64_t steps = 0;              // in all; 0: another limit decides
+  double source_tokens = 0;       // per step
+  double seconds_per_step = 0;    // measured; validations and checkpoints come on top
+  int64_t peak_memory_bytes = 0;  // measured
+  double checkpoint_bytes = 0;    // of all that are kept, and the next while it is written
+
+  Json to_json() const;
+  std::string describe() const;
+};
+
+struct TrainingSummary {
+  TrainingEnd end = TrainingEnd::Stopped;
+  int64_t step = 0;
+  int64_t source_tokens = 0;
+  int64_t skipped_steps = 0;
+  double seconds = 0;
+  double loss = 0;  // of the last step
+  std::optional<double> best_validation;
+  Pace pace;                              // of this process's part of the run
+  std::optional<TrainingPlan> plan = {};  // of a dry run
+
+  // Otherwise it was stopped before its end, and the same call goes on; or it never began.
+  bool finished() const { return end > TrainingEnd::Planned; }
+  Json to_json() const;
+};
+
+}  // namespace convseq
