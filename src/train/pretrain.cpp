@@ -14,9 +14,13 @@ void check(const PretrainOptions& options, const Tokenizer& tokenizer, int proce
           options.tokenizer.string(), tokenizer.vocabulary().size(), options.model.vocab_size,
           tokenizer.vocabulary().size());
   check_batch(options.corpus.batch_rows, processes);
-  for (const CorpusShare& share : options.corpus.corpora) {
-    if (!ShardManifest::is_in(share.corpus))
-      expand_corpus(share.corpus, HeldOutFiles::Take);  // throws where nothing is
+  std::vector<std::string> corpora;
+  for (const CorpusShare& share : options.corpus.corpora) corpora.push_back(share.corpus);
+  if (!options.validation_corpus.empty()) corpora.push_back(options.validation_corpus);
+  for (const std::string& corpus : corpora) {
+    if (ShardManifest::is_in(corpus)) continue;
+    // Refuses what is not there, and files of another form, before a folder is made.
+    DocumentReader reader(expand_corpus(corpus, HeldOutFiles::Take));
   }
 }
 

@@ -107,6 +107,8 @@ TEST(PretrainCommand, RefusesBadFlagsAndMakesNothing) {
       {{{"--corpus", commands().path("corpus") + "=much"}},
        "=much: the weight after = is not a number"},
       {{{"--validation", none}}, none + ": no such file"},
+      {{{"--corpus", text}}, text + ": not a form of corpus; "},
+      {{{"--validation", text}}, text + ": not a form of corpus; "},
       {{{"--tokenizer", none}}, none + ": cannot open: No such file or directory"},
       {{{"--tokenizer", cut}}, cut + ": not a SentencePiece model"},
       {{{"--tokenizer", text}}, text + ": not a SentencePiece model"},
