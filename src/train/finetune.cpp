@@ -80,6 +80,8 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
           "{}: {} example{} too few to hold out a share of {} for validation; use --held-out 0, "
           "or give files with --validation",
           task.name, examples, examples == 1 ? " is" : "s are", options.held_out);
+  log::info("{}: {} of {} examples are held out for validation", task.name,
+            splits.validation.examples.size(), examples);
   keep_first(splits.validation, options.validation_limit);
   return splits;
 }
