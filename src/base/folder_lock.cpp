@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/same_file.h"
 
 namespace convseq {
 namespace {
@@ -25,14 +25,6 @@ std::string this_process() {
   char host[100] = "";
   ::gethostname(host, sizeof host - 1);
   return fmt::format("process {} on {}", ::getpid(), host);
-}
-
-// False where the holder before us removed the file while we waited for its lock.
-bool is_still(const std::filesystem::path& file, int descriptor) {
-  struct stat named {
-  }, opened{};
-  return ::stat(file.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 &&
-         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
 }  // namespace
@@ -53,7 +45,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / kFi
       fail("{}: {} is writing there; wait for it, or choose another folder", folder.string(),
            owner);
     }
-    if (is_still(file_, descriptor_)) break;
+    if (leads_to(file_, descriptor_)) break;
+    // Its holder removed it while we waited.
     ::close(descriptor_);
   }
   const std::string owner = this_process();

@@ -1,12 +1,12 @@
 #include "base/output_file.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/same_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -32,15 +32,6 @@ fs::path target_of(fs::path path) {
   return path;
 }
 
-// Whether the path, such as /dev/stdout, leads to what is open as `descriptor`. To replace a file
-// that standard output was redirected to would take away what else is printed there.
-bool is_open_as(const fs::path& path, int descriptor) {
-  struct stat named {
-  }, opened{};
-  return ::stat(path.c_str(), &named) == 0 && ::fstat(descriptor, &opened) == 0 &&
-         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
-}
-
 // Standard output that cannot be written is no bad input: main() reports it, and exits with 1.
 [[noreturn]] void fail_to_write(const fs::path& path, const std::FILE* stream) {
   const char* why = std::strerror(errno);
@@ -51,11 +42,13 @@ bool is_open_as(const fs::path& path, int descriptor) {
 }  // namespace
 
 OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs) : path_(path) {
-  if (path == "-" || is_open_as(path, STDOUT_FILENO)) {
+  // To replace a file that standard output was redirected to would take away what else is printed
+  // there.
+  if (path == "-" || leads_to(path, STDOUT_FILENO)) {
     stream_ = stdout;
     return;
   }
-  if (is_open_as(path, STDERR_FILENO)) {
+  if (leads_to(path, STDERR_FILENO)) {
     stream_ = stderr;
     return;
   }

@@ -3,10 +3,9 @@
 #include <chrono>
 #include <utility>
 
-#include "base/atomic_file.h"
-#include "base/folder_lock.h"
+#include "base/claimed_folder.h"
+#include "base/counted.h"
 #include "base/log.h"
-#include "base/output_folder.h"
 #include "base/progress.h"
 #include "data/token_shard_writer.h"
 #include "data/tokenized_documents.h"
@@ -44,8 +43,7 @@ void require_the_same_corpus(const std::vector<CorpusInput>& then,
   log::warning(
       "{}: {} file{} of the corpus may have changed since these shards were made, the first: {}; "
       "size and compared parts are the same, so the shards are kept (remove the folder to make "
-      "them "
-      "anew)",
+      "them anew)",
       out.string(), unsure.size(), unsure.size() == 1 ? "" : "s", unsure.front());
 }
 
@@ -123,23 +121,6 @@ class TokenizeProgress {
   int64_t text_bytes_ = 0;
 };
 
-// Made where there is none, and removed again where nothing was written to it.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& path)
-      : path_(path), made_(!fs::exists(path) && fs::create_directories(path)) {}
-  ~NewFolder() {
-    std::error_code error;
-    if (made_) fs::remove(path_, error);  // only where it is empty
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
- private:
-  const fs::path path_;
-  const bool made_;
-};
-
 void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
   size_t begin = 0;
   for (const size_t end : chunk.document_ends) {
@@ -154,13 +135,11 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   const std::vector<fs::path> files = files_of(options);
   ShardManifest manifest = open_manifest(tokenizer, options, describe(files));
   if (manifest.complete) return manifest;
-  check_output_folder(options.out, FolderKind::Shards);
-  const NewFolder folder(options.out);
-  const FolderLock lock(options.out);
-  remove_unfinished(options.out);
+  const ClaimedFolder folder(options.out, FolderKind::Shards);
   if (!manifest.shards.empty()) {
-    log::info("{}: going on after {} shard{}, {} documents", options.out.string(),
-              manifest.shards.size(), manifest.shards.size() == 1 ? "" : "s", manifest.documents());
+    log::info("{}: going on after {}, {}", options.out.string(),
+              counted(std::ssize(manifest.shards), "shard"),
+              counted(manifest.documents(), "document"));
   }
   const int64_t bad_before = manifest.bad_lines;
   BadLines bad_lines(options.on_bad_line);
