@@ -9,9 +9,6 @@ namespace convseq {
 
 TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
                      const TaskSplitOptions& options) {
-  const BadLines* bad_lines = options.reader.lines.bad_lines;
-  const auto skipped = [&] { return bad_lines == nullptr ? 0 : bad_lines->skipped(); };
-  const int64_t skipped_before = skipped();
   TaskReader reader(task, split, options.reader);
   TaskEncoder encoder(task, tokenizer);
   TaskSplit result;
@@ -22,11 +19,8 @@ TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer
     result.targets.push_back(std::move(ids.target));
     if (options.limit > 0 && std::ssize(result.examples) >= options.limit) break;
   }
-  result.totals = {.rows = std::ssize(result.examples),
-                   .skipped = skipped() - skipped_before,
-                   .dropped = reader.dropped(),
-                   .sources_cut = encoder.sources_cut(),
-                   .targets_cut = encoder.targets_cut()};
+  result.totals = reader.totals();
+  encoder.add_to(result.totals);
   return result;
 }
 

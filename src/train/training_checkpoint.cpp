@@ -45,10 +45,11 @@ Json to_json(const RunIdentity& identity) {
 Json state_file(const TrainingState& state, const RunIdentity& identity, const fs::path& folder) {
   Json json = to_json(state);
   json["identity"] = to_json(identity);
-  json["files"] = checksums_in(folder);
-  json["config_checksum"] = checksum_of(folder / kConfigFile);
-  json["model_checksum"] = checksum_of(folder / kWeightsFile);
-  json["optimizer_checksum"] = checksum_of(folder / kOptimizerFile);
+  const Json files = checksums_in(folder);
+  json["files"] = files;
+  json["config_checksum"] = files[kConfigFile];  // by their names in version 0.1.0
+  json["model_checksum"] = files[kWeightsFile];
+  json["optimizer_checksum"] = files[kOptimizerFile];
   json["checksum"] = crc32_of(json.dump());
   return json;
 }
@@ -67,10 +68,13 @@ void check_whole(const fs::path& file, int64_t checksum) {
 
 TrainingState load_state(const JsonObject& json, const fs::path& folder) {
   check_state_file(json);
-  check_whole(folder / kConfigFile, json.get<int64_t>("config_checksum"));
-  check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
-  check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
-  if (json.has("files")) check_checksums(folder, {json.json().at("files"), json.origin()});
+  if (json.has("files")) {
+    check_checksums(folder, {json.json().at("files"), json.origin()});
+  } else {  // written by version 0.1.0
+    check_whole(folder / kConfigFile, json.get<int64_t>("config_checksum"));
+    check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
+    check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
+  }
   TrainingState state = training_state_from(json);
   state.weights = load_tensors(folder / kWeightsFile).tensors;
   state.optimizer = load_tensors(folder / kOptimizerFile).tensors;
