@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/benchmark_report.h"
-#include "base/log.h"
-#include "data/corpus_stream.h"
-#include "data/span_corruption.h"
-#include "data/tokenize_job.h"
+#include "convseq/base/log.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/data/corpus/corpus_stream.h"
+#include "convseq/data/corpus/shard/tokenize_job.h"
+#include "convseq/data/objective/span_corruption.h"
 
 namespace convseq::bench {
 namespace {

@@ -15,7 +15,7 @@ function(convseq_layer folder)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
   set(name convseq_${folder})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(ARG_TORCH)
     target_link_libraries(${name} PUBLIC libtorch)
@@ -29,7 +29,7 @@ endfunction()
 # as a header of that layer, so that an installed program has them.
 function(convseq_embed folder source header name)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source}/*.json)
-  set(output ${CMAKE_BINARY_DIR}/generated/${header})
+  set(output ${CMAKE_BINARY_DIR}/generated/convseq/${header})
   set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedJson.cmake)
   add_custom_command(
     OUTPUT ${output}

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "model/checkpoint.h"
-#include "model/presets.h"
+#include "convseq/model/checkpoint.h"
+#include "convseq/spec/presets.h"
 
 namespace {
 

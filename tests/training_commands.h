@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
 

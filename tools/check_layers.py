@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""Fails when a folder of src/ includes one that stands to its right in the ladder."""
+"""Fails when a folder of src/ includes one that stands to its right in the ladder, when a torch-free
+folder includes torch, or when a folder holds more files than a reader takes in."""
 
 import pathlib
 import re
 import sys
 
-LADDER = "base text data eval kernels ops nn model infer train bench study serve cli".split()
-TORCH_FREE = set("base text data eval kernels".split())
-INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"(\w+)/|<(torch|ATen|c10)/)')
+LADDER = "base text data eval spec kernels ops nn model infer dist train bench study serve cli".split()
+TORCH_FREE = set("base text data eval spec kernels".split())
+MOST_FILES = 24
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"convseq/(\w+)/|<(torch|ATen|c10)/|"(\w+)/)')
 
 
 def wrong_includes(source: pathlib.Path):
     for path in sorted(source.rglob("*")):
+        if path.is_dir():
+            files = sum(each.is_file() for each in path.iterdir())
+            if files > MOST_FILES:
+                yield f"{path}: {files} files; more than {MOST_FILES} hold a second concept"
         if path.suffix not in {".h", ".cpp", ".cu", ".cuh"}:
             continue
         folder = path.relative_to(source).parts[0]
@@ -22,9 +28,11 @@ def wrong_includes(source: pathlib.Path):
             match = INCLUDE.match(line)
             if not match:
                 continue
-            included, torch = match.groups()
+            included, torch, bare = match.groups()
             if torch and folder in TORCH_FREE:
                 yield f"{path}:{number}: {folder} knows no torch"
+            elif bare in LADDER:
+                yield f"{path}:{number}: include convseq/{bare}/…, as users of the library do"
             elif included in LADDER and LADDER.index(included) > LADDER.index(folder):
                 yield f"{path}:{number}: {folder} may not include {included}"
 

@@ -1,4 +1,4 @@
-#include "base/checksum.h"
+#include "convseq/base/checksum.h"
 
 #include <zlib.h>
 

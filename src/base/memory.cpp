@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "convseq/base/memory.h"
 
 #include <sys/resource.h>
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 

@@ -1,4 +1,4 @@
-#include "base/random.h"
+#include "convseq/base/random.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,13 +1,13 @@
-#include "bench/conv_speed.h"
+#include "convseq/bench/conv_speed.h"
 
 #include <torch/torch.h>
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "bench/device_memory.h"
-#include "ops/conv.h"
-#include "ops/reference.h"
+#include "convseq/base/error.h"
+#include "convseq/bench/device_memory.h"
+#include "convseq/ops/conv.h"
+#include "convseq/ops/reference/reference.h"
 
 namespace convseq::bench {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/benchmark_report.h"
-#include "base/enum_names.h"
-#include "bench/timing.h"
-#include "bench/watch.h"
+#include "convseq/base/enum_names.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/bench/timing.h"
+#include "convseq/bench/watch.h"
 
 namespace convseq::bench {
 

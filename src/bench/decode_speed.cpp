@@ -1,15 +1,15 @@
-#include "bench/decode_speed.h"
+#include "convseq/bench/decode_speed.h"
 
 #include <torch/torch.h>
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "bench/device_memory.h"
-#include "bench/timing.h"
-#include "bench/training_model.h"
-#include "infer/inference_scope.h"
-#include "train/memory_estimate.h"
+#include "convseq/base/error.h"
+#include "convseq/bench/device_memory.h"
+#include "convseq/bench/timing.h"
+#include "convseq/bench/training_model.h"
+#include "convseq/infer/inference_scope.h"
+#include "convseq/train/step/memory_estimate.h"
 
 namespace convseq::bench {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "base/benchmark_report.h"
-#include "bench/plot.h"
-#include "bench/watch.h"
-#include "model/seq2seq.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/bench/plot.h"
+#include "convseq/bench/watch.h"
+#include "convseq/model/seq2seq.h"
 
 namespace convseq::bench {
 

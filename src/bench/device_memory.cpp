@@ -1,8 +1,8 @@
-#include "bench/device_memory.h"
+#include "convseq/bench/device_memory.h"
 
-#include "base/memory.h"
-#include "kernels/cuda_device.h"
-#include "train/memory_estimate.h"
+#include "convseq/base/memory.h"
+#include "convseq/kernels/device.h"
+#include "convseq/train/step/memory_estimate.h"
 
 namespace convseq::bench {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bench/training_model.h"
+#include "convseq/bench/training_model.h"
 
 namespace convseq::bench {
 

@@ -1,13 +1,13 @@
-#include "bench/length_speed.h"
+#include "convseq/bench/length_speed.h"
 
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <map>
 
-#include "bench/device_memory.h"
-#include "train/model_batch.h"
-#include "train/pace.h"
+#include "convseq/bench/device_memory.h"
+#include "convseq/train/run/pace.h"
+#include "convseq/train/step/model_batch.h"
 
 namespace convseq::bench {
 namespace {

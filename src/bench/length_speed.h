@@ -1,11 +1,11 @@
 #pragma once
 
-#include "base/benchmark_report.h"
-#include "bench/plot.h"
-#include "bench/timing.h"
-#include "bench/training_model.h"
-#include "bench/watch.h"
-#include "model/flops.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/bench/plot.h"
+#include "convseq/bench/timing.h"
+#include "convseq/bench/training_model.h"
+#include "convseq/bench/watch.h"
+#include "convseq/spec/flops.h"
 
 namespace convseq::bench {
 

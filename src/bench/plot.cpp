@@ -1,4 +1,4 @@
-#include "bench/plot.h"
+#include "convseq/bench/plot.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/step_profile.h"
+#include "convseq/bench/step_profile.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 

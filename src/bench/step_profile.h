@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/enum_names.h"
-#include "bench/timing.h"
+#include "convseq/base/enum_names.h"
+#include "convseq/bench/timing.h"
 
 namespace convseq::bench {
 

@@ -1,14 +1,14 @@
-#include "bench/step_speed.h"
+#include "convseq/bench/step_speed.h"
 
 #include <torch/torch.h>
 
 #include <sstream>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "bench/device_memory.h"
-#include "ops/linear.h"
-#include "train/pace.h"
+#include "convseq/base/error.h"
+#include "convseq/base/log.h"
+#include "convseq/bench/device_memory.h"
+#include "convseq/ops/linear.h"
+#include "convseq/train/run/pace.h"
 
 namespace convseq::bench {
 namespace {

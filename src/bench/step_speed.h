@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <map>
 
-#include "base/benchmark_report.h"
-#include "bench/step_profile.h"
-#include "bench/step_work.h"
-#include "bench/timing.h"
-#include "bench/training_model.h"
-#include "bench/watch.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/bench/step_profile.h"
+#include "convseq/bench/step_work.h"
+#include "convseq/bench/timing.h"
+#include "convseq/bench/training_model.h"
+#include "convseq/bench/watch.h"
 
 namespace convseq::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/step_work.h"
+#include "convseq/bench/step_work.h"
 
 #include <algorithm>
 #include <map>

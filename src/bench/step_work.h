@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/flops.h"
+#include "convseq/spec/flops.h"
 
 namespace convseq::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/timing.h"
+#include "convseq/bench/timing.h"
 
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/Parallel.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "ops/torch_threads.h"
+#include "convseq/ops/kernel/torch_threads.h"
 
 namespace convseq::bench {
 namespace {

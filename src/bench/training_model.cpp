@@ -1,4 +1,4 @@
-#include "bench/training_model.h"
+#include "convseq/bench/training_model.h"
 
 #include <ATen/DeviceAccelerator.h>
 #include <malloc.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <set>
 
-#include "base/error.h"
-#include "base/random.h"
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
 
 namespace convseq::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "train/train_step.h"
+#include "convseq/train/step/train_step.h"
 
 namespace convseq::bench {
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "base/output_folder.h"
-#include "cli/commands.h"
-#include "model/hf_t5.h"
+#include "convseq/base/error.h"
+#include "convseq/base/file/output_folder.h"
+#include "convseq/cli/commands.h"
+#include "convseq/model/hf_t5.h"
 
 namespace convseq::cli {
 namespace {

@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
-#include "base/memory.h"
-#include "base/output_file.h"
-#include "base/progress.h"
-#include "cli/commands.h"
-#include "cli/model_task.h"
-#include "cli/options.h"
-#include "cli/signals.h"
-#include "cli/task_flags.h"
-#include "cli/training_flags.h"
-#include "eval/report_text.h"
-#include "infer/predictions.h"
-#include "model/checkpoint.h"
-#include "train/memory_estimate.h"
+#include "convseq/base/file/output_file.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/model_task.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/options/task_flags.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/cli/signals.h"
+#include "convseq/eval/report_text.h"
+#include "convseq/infer/predictions.h"
+#include "convseq/model/checkpoint.h"
+#include "convseq/train/step/memory_estimate.h"
 
 namespace convseq::cli {
 namespace {

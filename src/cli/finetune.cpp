@@ -1,14 +1,14 @@
-#include "train/finetune.h"
+#include "convseq/train/finetune.h"
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/model_task.h"
-#include "cli/options.h"
-#include "cli/task_flags.h"
-#include "cli/training_flags.h"
-#include "eval/report_text.h"
-#include "model/presets.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/model_task.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/options/task_flags.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/eval/report_text.h"
+#include "convseq/spec/presets.h"
 
 namespace convseq::cli {
 namespace {

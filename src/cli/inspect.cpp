@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/numbers.h"
-#include "model/checkpoint.h"
-#include "model/flops.h"
-#include "model/presets.h"
-#include "model/summary.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/numbers.h"
+#include "convseq/model/checkpoint.h"
+#include "convseq/model/summary.h"
+#include "convseq/spec/flops.h"
+#include "convseq/spec/presets.h"
 
 namespace convseq::cli {
 namespace fs = std::filesystem;

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <new>
 
-#include "base/memory.h"
-#include "cli/commands.h"
-#include "cli/frame/command_table.h"
-#include "cli/frame/config_file.h"
-#include "cli/frame/help_format.h"
-#include "cli/frame/usage_error.h"
-#include "cli/signals.h"
+#include "convseq/base/memory.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/frame/command_table.h"
+#include "convseq/cli/frame/config_file.h"
+#include "convseq/cli/frame/help_format.h"
+#include "convseq/cli/frame/usage_error.h"
+#include "convseq/cli/signals.h"
 
 namespace convseq::cli {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/pretrain.h"
+#include "convseq/train/pretrain.h"
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/training_flags.h"
-#include "model/presets.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/spec/presets.h"
 
 namespace convseq::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/signals.h"
+#include "convseq/cli/signals.h"
 
 #include <unistd.h>
 

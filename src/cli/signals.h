@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 // SIGINT and SIGTERM, one rule for all commands. The program ends with exit code 130 and one line
 // on standard error; a second signal ends it at once.

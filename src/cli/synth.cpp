@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
-#include "base/json_file.h"
-#include "base/memory.h"
-#include "base/progress.h"
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/signals.h"
-#include "data/synth/corpus.h"
-#include "data/synth/suite.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/signals.h"
+#include "convseq/data/synth/corpus.h"
+#include "convseq/data/synth/suite.h"
 
 namespace convseq::cli {
 namespace {

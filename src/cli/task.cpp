@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "base/log.h"
-#include "cli/commands.h"
-#include "cli/numbers.h"
-#include "cli/task_flags.h"
-#include "data/split_summary.h"
-#include "text/utf8.h"
+#include "convseq/base/log.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/numbers.h"
+#include "convseq/cli/options/task_flags.h"
+#include "convseq/data/task/split_summary.h"
+#include "convseq/text/utf8.h"
 
 namespace convseq::cli {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <thread>
 
-#include "base/counted.h"
-#include "base/json_file.h"
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/signals.h"
-#include "data/row_totals.h"
-#include "data/tokenize_job.h"
+#include "convseq/base/counted.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/signals.h"
+#include "convseq/data/corpus/shard/tokenize_job.h"
+#include "convseq/data/task/row_totals.h"
 
 namespace convseq::cli {
 namespace {

@@ -1,23 +1,23 @@
-#include "text/tokenizer.h"
+#include "convseq/text/tokenizer.h"
 
 #include <fmt/ranges.h>
 
 #include <charconv>
 #include <chrono>
 
-#include "base/counted.h"
-#include "base/json_file.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/output_folder.h"
-#include "base/progress.h"
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/signals.h"
-#include "data/document_reader.h"
-#include "data/row_totals.h"
-#include "text/sentence_sample.h"
-#include "text/tokenizer_trainer.h"
+#include "convseq/base/counted.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/file/output_folder.h"
+#include "convseq/base/log.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/signals.h"
+#include "convseq/data/corpus/document_reader.h"
+#include "convseq/data/task/row_totals.h"
+#include "convseq/text/sentence_sample.h"
+#include "convseq/text/tokenizer_trainer.h"
 
 namespace convseq::cli {
 namespace {

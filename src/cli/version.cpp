@@ -5,12 +5,12 @@
 #include <fstream>
 #include <thread>
 
-#include "base/benchmark_report.h"
-#include "base/memory.h"
-#include "cli/commands.h"
-#include "cli/commit.h"
-#include "kernels/cpu_run.h"
-#include "kernels/cuda_device.h"
+#include "convseq/base/memory.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/commit.h"
+#include "convseq/kernels/cpu_run.h"
+#include "convseq/kernels/device.h"
 
 namespace convseq::cli {
 namespace {

@@ -1,9 +1,9 @@
-#include "data/batch.h"
+#include "convseq/data/batch.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "text/sentinels.h"
+#include "convseq/text/sentinels.h"
 
 namespace convseq {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "data/example.h"
-#include "data/objective.h"
+#include "convseq/data/example.h"
+#include "convseq/data/objective/objective.h"
 
 namespace convseq {
 

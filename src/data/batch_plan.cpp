@@ -1,11 +1,11 @@
-#include "data/batch_plan.h"
+#include "convseq/data/batch_plan.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "base/error.h"
-#include "base/random.h"
-#include "data/random_use.h"
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
+#include "convseq/data/random_use.h"
 
 namespace convseq {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "data/objective.h"
+#include "convseq/data/objective/objective.h"
 
 namespace convseq {
 

@@ -1,6 +1,6 @@
-#include "data/example_stream.h"
+#include "convseq/data/example_stream.h"
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 

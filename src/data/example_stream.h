@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "base/json_file.h"
-#include "data/batch.h"
-#include "data/batch_plan.h"
-#include "data/rank_rows.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/batch.h"
+#include "convseq/data/batch_plan.h"
+#include "convseq/data/rank_rows.h"
 
 namespace convseq {
 

@@ -1,11 +1,11 @@
-#include "eval/bootstrap.h"
+#include "convseq/eval/bootstrap.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "base/error.h"
-#include "base/random.h"
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
 
 namespace convseq {
 namespace {

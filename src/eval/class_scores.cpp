@@ -1,4 +1,4 @@
-#include "eval/class_scores.h"
+#include "convseq/eval/class_scores.h"
 
 namespace convseq {
 namespace {

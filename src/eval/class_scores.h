@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "eval/confusion.h"
+#include "convseq/eval/confusion.h"
 
 namespace convseq {
 

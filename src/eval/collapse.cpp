@@ -1,4 +1,4 @@
-#include "eval/collapse.h"
+#include "convseq/eval/collapse.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "eval/outcome.h"
+#include "convseq/eval/outcome.h"
 
 namespace convseq {
 

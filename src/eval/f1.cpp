@@ -1,4 +1,4 @@
-#include "eval/f1.h"
+#include "convseq/eval/f1.h"
 
 #include <unordered_map>
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "eval/bootstrap.h"
-#include "eval/outcome.h"
+#include "convseq/eval/bootstrap.h"
+#include "convseq/eval/outcome.h"
 
 namespace convseq {
 

@@ -1,8 +1,8 @@
-#include "eval/metric.h"
+#include "convseq/eval/metric.h"
 
-#include "base/error.h"
-#include "eval/f1.h"
-#include "eval/squad_answer.h"
+#include "convseq/base/error.h"
+#include "convseq/eval/f1.h"
+#include "convseq/eval/squad_answer.h"
 
 namespace convseq {
 namespace {

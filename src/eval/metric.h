@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/metric.h"
-#include "eval/bootstrap.h"
-#include "eval/outcome.h"
+#include "convseq/data/task/metric.h"
+#include "convseq/eval/bootstrap.h"
+#include "convseq/eval/outcome.h"
 
 namespace convseq {
 

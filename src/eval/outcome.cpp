@@ -1,4 +1,4 @@
-#include "eval/outcome.h"
+#include "convseq/eval/outcome.h"
 
 namespace convseq {
 

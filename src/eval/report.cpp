@@ -1,6 +1,6 @@
-#include "eval/report.h"
+#include "convseq/eval/report.h"
 
-#include "eval/characters.h"
+#include "convseq/text/characters.h"
 
 namespace convseq {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "base/json_file.h"
-#include "eval/class_scores.h"
-#include "eval/collapse.h"
-#include "eval/confusion.h"
-#include "eval/score.h"
-#include "eval/token_nll.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/eval/class_scores.h"
+#include "convseq/eval/collapse.h"
+#include "convseq/eval/confusion.h"
+#include "convseq/eval/score.h"
+#include "convseq/eval/token_nll.h"
 
 namespace convseq {
 

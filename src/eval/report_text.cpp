@@ -1,9 +1,9 @@
-#include "eval/report_text.h"
+#include "convseq/eval/report_text.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "eval/characters.h"
+#include "convseq/text/characters.h"
 
 namespace convseq {
 namespace {

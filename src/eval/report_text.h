@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "data/row_totals.h"
-#include "eval/report.h"
+#include "convseq/data/task/row_totals.h"
+#include "convseq/eval/report.h"
 
 namespace convseq {
 

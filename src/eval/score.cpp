@@ -1,6 +1,6 @@
-#include "eval/score.h"
+#include "convseq/eval/score.h"
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 namespace {

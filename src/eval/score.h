@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "eval/metric.h"
+#include "convseq/eval/metric.h"
 
 namespace convseq {
 

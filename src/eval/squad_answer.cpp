@@ -1,9 +1,9 @@
-#include "eval/squad_answer.h"
+#include "convseq/eval/squad_answer.h"
 
 #include <algorithm>
 #include <map>
 
-#include "eval/characters.h"
+#include "convseq/text/characters.h"
 
 namespace convseq {
 namespace {

@@ -1,8 +1,8 @@
-#include "eval/token_nll.h"
+#include "convseq/eval/token_nll.h"
 
 #include <cmath>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 

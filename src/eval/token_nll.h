@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "eval/bootstrap.h"
+#include "convseq/eval/bootstrap.h"
 
 namespace convseq {
 

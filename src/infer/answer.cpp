@@ -1,9 +1,9 @@
-#include "infer/answer.h"
+#include "convseq/infer/answer.h"
 
 #include <torch/torch.h>
 
-#include "infer/inference_scope.h"
-#include "model/vocabulary_check.h"
+#include "convseq/infer/inference_scope.h"
+#include "convseq/model/vocabulary_check.h"
 
 namespace convseq {
 namespace {

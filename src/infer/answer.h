@@ -1,9 +1,9 @@
 #pragma once
 
-#include "infer/greedy.h"
-#include "infer/label_scorer.h"
-#include "infer/length_batches.h"
-#include "infer/target_nll.h"
+#include "convseq/infer/greedy.h"
+#include "convseq/infer/label_scorer.h"
+#include "convseq/infer/length_batches.h"
+#include "convseq/infer/target_nll.h"
 
 namespace convseq {
 

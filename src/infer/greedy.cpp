@@ -1,10 +1,10 @@
-#include "infer/greedy.h"
+#include "convseq/infer/greedy.h"
 
 #include <torch/torch.h>
 
 #include <numeric>
 
-#include "infer/inference_scope.h"
+#include "convseq/infer/inference_scope.h"
 
 namespace convseq {
 namespace {

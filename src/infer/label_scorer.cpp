@@ -1,11 +1,11 @@
-#include "infer/label_scorer.h"
+#include "convseq/infer/label_scorer.h"
 
 #include <torch/torch.h>
 
 #include <algorithm>
 
-#include "infer/inference_scope.h"
-#include "infer/token_likelihood.h"
+#include "convseq/infer/inference_scope.h"
+#include "convseq/infer/token_likelihood.h"
 
 namespace convseq {
 namespace {

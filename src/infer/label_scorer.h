@@ -1,7 +1,7 @@
 #pragma once
 
-#include "infer/padded_ids.h"
-#include "model/seq2seq.h"
+#include "convseq/infer/padded_ids.h"
+#include "convseq/model/seq2seq.h"
 
 namespace convseq {
 

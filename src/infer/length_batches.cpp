@@ -1,9 +1,9 @@
-#include "infer/length_batches.h"
+#include "convseq/infer/length_batches.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 

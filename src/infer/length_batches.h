@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "infer/padded_ids.h"
+#include "convseq/infer/padded_ids.h"
 
 namespace convseq {
 

@@ -1,4 +1,4 @@
-#include "infer/padded_ids.h"
+#include "convseq/infer/padded_ids.h"
 
 #include <torch/torch.h>
 

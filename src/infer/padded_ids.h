@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/lengths.h"
+#include "convseq/ops/lengths.h"
 
 namespace convseq {
 

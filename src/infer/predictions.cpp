@@ -1,4 +1,4 @@
-#include "infer/predictions.h"
+#include "convseq/infer/predictions.h"
 
 namespace convseq {
 

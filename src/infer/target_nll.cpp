@@ -1,9 +1,9 @@
-#include "infer/target_nll.h"
+#include "convseq/infer/target_nll.h"
 
 #include <torch/torch.h>
 
-#include "infer/inference_scope.h"
-#include "infer/token_likelihood.h"
+#include "convseq/infer/inference_scope.h"
+#include "convseq/infer/token_likelihood.h"
 
 namespace convseq {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "eval/token_nll.h"
-#include "infer/padded_ids.h"
-#include "model/seq2seq.h"
+#include "convseq/eval/token_nll.h"
+#include "convseq/infer/padded_ids.h"
+#include "convseq/model/seq2seq.h"
 
 namespace convseq {
 

@@ -1,9 +1,9 @@
-#include "infer/task_answers.h"
+#include "convseq/infer/task_answers.h"
 
 #include <fmt/ranges.h>
 
-#include "infer/inference_scope.h"
-#include "model/vocabulary_check.h"
+#include "convseq/infer/inference_scope.h"
+#include "convseq/model/vocabulary_check.h"
 
 namespace convseq {
 

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "base/enum_names.h"
-#include "data/row_totals.h"
-#include "data/task_encoder.h"
-#include "eval/report.h"
-#include "infer/answer.h"
+#include "convseq/base/enum_names.h"
+#include "convseq/data/task/row_totals.h"
+#include "convseq/data/task/task_encoder.h"
+#include "convseq/eval/report.h"
+#include "convseq/infer/answer.h"
 
 namespace convseq {
 

@@ -1,4 +1,4 @@
-#include "infer/token_likelihood.h"
+#include "convseq/infer/token_likelihood.h"
 
 #include <torch/torch.h>
 

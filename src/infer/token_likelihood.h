@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/seq2seq.h"
+#include "convseq/model/seq2seq.h"
 
 namespace convseq {
 

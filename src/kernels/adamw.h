@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/conv.h"
+#include "convseq/kernels/types.h"
 
 // The end of a training step over all parameters at once: the norm of all gradients, clipping,
 // AdamW or nanoT5's AdamW-RMS (train/adamw.h), and the parameters in the type the model computes

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/conv.h"
+#include "convseq/kernels/types.h"
 
 // softmax(Q Kᵀ + bias) V in one pass over keys and values, and its gradient, on tensor cores: bf16
 // in and out, sums and softmax in fp32, heads of 64 channels. Every sum has a fixed order. What is

@@ -1,6 +1,6 @@
-#include "kernels/attention_checks.h"
+#include "convseq/kernels/attention_checks.h"
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq::kernels {
 

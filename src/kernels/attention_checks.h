@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "kernels/attention.h"
+#include "convseq/kernels/attention.h"
 
 namespace convseq::kernels {
 

@@ -3,15 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu_run.h"
+#include "convseq/kernels/cpu_run.h"
+#include "convseq/kernels/types.h"
 
 // The convolutions' loops: raw pointers to contiguous arrays, sizes, a stream. Meaning as in
 // ops/reference.h; checks, dispatch and gradients live in ops/conv.h. Every sum is kept in fp32 and
 // made in a fixed order: the same numbers give the same bits every time. What a kernel cannot do it
 // refuses with an Error. The CUDA ones throw where the build has no nvcc.
 namespace convseq::kernels {
-
-enum class Type { Fp32, Bf16 };
 
 struct ConvShape {
   Type type = Type::Fp32;  // of activations and their gradients
@@ -24,9 +23,6 @@ struct ConvShape {
   int64_t left = 0;  // tap j of output i reads i − left + j · dilation
   bool glu = false;  // the input is [B,T,2C]: its first half times the sigmoid of its second
 };
-
-// A CUDA stream, opaque so that no CUDA header is needed to name it.
-using Stream = void*;
 
 // Inputs at or beyond a row's length count as zero, whatever they hold. Outputs are written whole.
 struct ConvForward {

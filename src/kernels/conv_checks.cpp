@@ -1,8 +1,8 @@
-#include "kernels/conv_checks.h"
+#include "convseq/kernels/conv_checks.h"
 
 #include <climits>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq::kernels {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/conv.h"
+#include "convseq/kernels/conv.h"
 
 // What the CUDA kernels refuse, in a file of its own: nvcc does not read fmt.
 namespace convseq::kernels {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "convseq/kernels/parallel.h"
 
 namespace convseq::kernels {
 

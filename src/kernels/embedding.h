@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/conv.h"
+#include "convseq/kernels/types.h"
 
 namespace convseq::kernels {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/conv.h"
+#include "convseq/kernels/types.h"
 
 // Norms over the last dimension, with what stands beside them in a residual stream: one pass over
 // the rows each way. Meaning as in ops/reference.h; statistics and sums in fp32, in a fixed order.

@@ -1,10 +1,10 @@
-#include "model/checkpoint.h"
+#include "convseq/model/checkpoint.h"
 
 #include <torch/torch.h>
 
 #include <cmath>
 
-#include "base/atomic_file.h"
+#include "convseq/base/file/atomic_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

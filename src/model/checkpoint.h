@@ -3,14 +3,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "model/seq2seq.h"
-#include "model/tensor_file.h"
+#include "convseq/model/seq2seq.h"
+#include "convseq/model/tensor_file.h"
 
 namespace convseq {
 
 // A model folder as the Hugging Face world lays it out: config.json, model.safetensors, where
 // there is a tokenizer spiece.model and tokenizer_config.json, and of a fine-tuned model task.json.
-inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kWeightsFile = "model.safetensors";
 inline constexpr const char* kTaskFile = "task.json";
 

@@ -1,4 +1,6 @@
-#include "model/decoder.h"
+#include "convseq/model/decoder.h"
+
+#include "convseq/model/layer_options.h"
 
 namespace convseq {
 
@@ -22,14 +24,14 @@ int64_t DecodeState::source_bytes() const {
 }
 
 DecoderBlock::DecoderBlock(const ModelConfig& config, int64_t layer)
-    : residual_(config.residual_options()) {
-  const auto norm = [&] { return std::make_shared<nn::Norm>(config.norm_options()); };
-  mixer_ = register_module("mixer", nn::make_mixer(config.mixer_options(Side::Decoder, layer)));
+    : residual_(residual_options(config)) {
+  const auto norm = [&] { return std::make_shared<nn::Norm>(norm_options(config)); };
+  mixer_ = register_module("mixer", nn::make_mixer(mixer_options(config, Side::Decoder, layer)));
   mixer_norm_ = register_module("mixer_norm", norm());
   cross_ =
-      register_module("cross", std::make_shared<nn::CrossAttention>(config.attention_options()));
+      register_module("cross", std::make_shared<nn::CrossAttention>(attention_options(config)));
   cross_norm_ = register_module("cross_norm", norm());
-  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(config.feed_forward_options()));
+  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(feed_forward_options(config)));
   ffn_norm_ = register_module("ffn_norm", norm());
 }
 

@@ -1,17 +1,19 @@
-#include "model/encoder.h"
+#include "convseq/model/encoder.h"
+
+#include "convseq/model/layer_options.h"
 
 namespace convseq {
 
 EncoderBlock::EncoderBlock(const ModelConfig& config, int64_t layer)
-    : residual_(config.residual_options()) {
-  const auto norm = [&] { return std::make_shared<nn::Norm>(config.norm_options()); };
-  mixer_ = register_module("mixer", nn::make_mixer(config.mixer_options(Side::Encoder, layer)));
+    : residual_(residual_options(config)) {
+  const auto norm = [&] { return std::make_shared<nn::Norm>(norm_options(config)); };
+  mixer_ = register_module("mixer", nn::make_mixer(mixer_options(config, Side::Encoder, layer)));
   mixer_norm_ = register_module("mixer_norm", norm());
   if (config.has_encoder_attention(layer)) {
-    attention_ = register_module("attention", nn::make_mixer(config.encoder_attention_options()));
+    attention_ = register_module("attention", nn::make_mixer(encoder_attention_options(config)));
     attention_norm_ = register_module("attention_norm", norm());
   }
-  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(config.feed_forward_options()));
+  ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(feed_forward_options(config)));
   ffn_norm_ = register_module("ffn_norm", norm());
 }
 

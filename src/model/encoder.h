@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "model/stack.h"
+#include "convseq/model/stack.h"
 
 namespace convseq {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "model/checkpoint.h"
+#include "convseq/model/checkpoint.h"
 
 namespace convseq {
 

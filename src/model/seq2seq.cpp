@@ -1,11 +1,11 @@
-#include "model/seq2seq.h"
+#include "convseq/model/seq2seq.h"
 
 #include <torch/torch.h>
 
 #include <cmath>
 
-#include "ops/conv.h"
-#include "ops/vector_math.h"
+#include "convseq/ops/conv.h"
+#include "convseq/ops/vector_math.h"
 
 namespace convseq {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "model/decoder.h"
-#include "model/encoder.h"
-#include "nn/classifier.h"
+#include "convseq/model/decoder.h"
+#include "convseq/model/encoder.h"
+#include "convseq/nn/classifier.h"
 
 namespace convseq {
 

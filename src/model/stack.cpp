@@ -1,11 +1,13 @@
-#include "model/stack.h"
+#include "convseq/model/stack.h"
 
 #include <cmath>
+
+#include "convseq/model/layer_options.h"
 
 namespace convseq {
 
 Stack::Stack(const ModelConfig& config, Side side)
-    : config_(config), residual_(config.residual_options()) {
+    : config_(config), residual_(residual_options(config)) {
   if (config.positions == Positions::Learned) {
     positions_ = register_module(
         "positions", std::make_shared<nn::Embedding>(config.max_positions, config.d_model));
@@ -15,9 +17,9 @@ Stack::Stack(const ModelConfig& config, Side side)
                                      .max_distance = config.relative_max_distance,
                                      .bidirectional = side == Side::Encoder};
     relative_bias_ = register_module(
-        "relative_bias", std::make_shared<nn::RelativeBias>(buckets, config.attention_options()));
+        "relative_bias", std::make_shared<nn::RelativeBias>(buckets, attention_options(config)));
   }
-  norm_ = register_module("norm", std::make_shared<nn::Norm>(config.norm_options()));
+  norm_ = register_module("norm", std::make_shared<nn::Norm>(norm_options(config)));
 }
 
 torch::Tensor Stack::enter(const torch::Tensor& embedded, int64_t first) const {

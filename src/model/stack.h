@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "model/config.h"
-#include "nn/embedding.h"
-#include "nn/recompute.h"
+#include "convseq/nn/embedding.h"
+#include "convseq/nn/recompute.h"
+#include "convseq/spec/model_config.h"
 
 namespace convseq {
 

@@ -1,4 +1,4 @@
-#include "model/summary.h"
+#include "convseq/model/summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

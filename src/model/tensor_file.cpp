@@ -1,12 +1,12 @@
-#include "model/tensor_file.h"
+#include "convseq/model/tensor_file.h"
 
 #include <torch/torch.h>
 
 #include <array>
 #include <cstring>
 
-#include "base/error.h"
-#include "base/safetensors.h"
+#include "convseq/base/error.h"
+#include "convseq/base/safetensors/safetensors.h"
 
 namespace convseq {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/vocabulary_check.h"
+#include "convseq/model/vocabulary_check.h"
 
 namespace convseq {
 

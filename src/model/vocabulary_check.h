@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "model/config.h"
-#include "text/sentinels.h"
+#include "convseq/spec/model_config.h"
+#include "convseq/text/sentinels.h"
 
 namespace convseq {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/linear.h"
+#include "convseq/nn/linear.h"
 
 namespace convseq::nn {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/linear.h"
-#include "ops/embedding.h"
+#include "convseq/nn/linear.h"
+#include "convseq/ops/embedding.h"
 
 namespace convseq::nn {
 

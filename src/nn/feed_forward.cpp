@@ -1,4 +1,4 @@
-#include "nn/feed_forward.h"
+#include "convseq/nn/feed_forward.h"
 
 #include <cmath>
 

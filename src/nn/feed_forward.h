@@ -1,16 +1,9 @@
 #pragma once
 
-#include "base/enum_names.h"
-#include "nn/linear.h"
+#include "convseq/nn/linear.h"
+#include "convseq/spec/layer_kinds.h"
 
-namespace convseq {
-
-enum class FeedForwardKind { Relu, GatedGelu };
-template <>
-inline constexpr auto kEnumNames<FeedForwardKind> = std::to_array<EnumName<FeedForwardKind>>(
-    {{FeedForwardKind::Relu, "relu"}, {FeedForwardKind::GatedGelu, "gated_gelu"}});
-
-namespace nn {
+namespace convseq::nn {
 
 struct FeedForwardOptions {
   FeedForwardKind kind = FeedForwardKind::Relu;
@@ -31,5 +24,4 @@ class FeedForward : public torch::nn::Module {
   std::shared_ptr<Linear> up_, gate_, down_;
 };
 
-}  // namespace nn
-}  // namespace convseq
+}  // namespace convseq::nn

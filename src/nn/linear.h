@@ -3,9 +3,9 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-#include "nn/parameter.h"
-#include "nn/stream.h"
-#include "ops/linear.h"
+#include "convseq/nn/parameter.h"
+#include "convseq/nn/stream.h"
+#include "convseq/ops/linear.h"
 
 namespace convseq::nn {
 

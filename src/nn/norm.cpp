@@ -1,6 +1,6 @@
-#include "nn/norm.h"
+#include "convseq/nn/norm.h"
 
-#include "nn/parameter.h"
+#include "convseq/nn/parameter.h"
 
 namespace convseq::nn {
 

@@ -3,18 +3,11 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-#include "base/enum_names.h"
-#include "nn/stream.h"
-#include "ops/norm.h"
+#include "convseq/nn/stream.h"
+#include "convseq/ops/norm.h"
+#include "convseq/spec/layer_kinds.h"
 
-namespace convseq {
-
-enum class NormStyle { BranchLayerNorm, PreRmsNorm };
-template <>
-inline constexpr auto kEnumNames<NormStyle> = std::to_array<EnumName<NormStyle>>(
-    {{NormStyle::BranchLayerNorm, "branch_layer_norm"}, {NormStyle::PreRmsNorm, "pre_rms_norm"}});
-
-namespace nn {
+namespace convseq::nn {
 
 struct NormOptions {
   NormStyle style = NormStyle::BranchLayerNorm;
@@ -76,5 +69,4 @@ class Residual {
   ResidualOptions options_;
 };
 
-}  // namespace nn
-}  // namespace convseq
+}  // namespace convseq::nn

@@ -1,4 +1,4 @@
-#include "nn/parameter.h"
+#include "convseq/nn/parameter.h"
 
 #include <torch/torch.h>
 

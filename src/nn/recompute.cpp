@@ -1,4 +1,4 @@
-#include "nn/recompute.h"
+#include "convseq/nn/recompute.h"
 
 #include <torch/torch.h>
 

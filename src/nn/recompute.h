@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "nn/stream.h"
+#include "convseq/nn/stream.h"
 
 namespace convseq::nn {
 

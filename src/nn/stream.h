@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "ops/output_and_input.h"
+#include "convseq/ops/kernel/output_and_input.h"
 
 namespace convseq::nn {
 

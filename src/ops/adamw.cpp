@@ -1,9 +1,9 @@
-#include "ops/adamw.h"
+#include "convseq/ops/adamw.h"
 
 #include <torch/torch.h>
 
-#include "base/error.h"
-#include "ops/cuda_launch.h"
+#include "convseq/base/error.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/adamw.h"
+#include "convseq/kernels/adamw.h"
 
 namespace convseq::ops {
 

@@ -1,12 +1,12 @@
-#include "ops/attention.h"
+#include "convseq/ops/attention.h"
 
 #include <torch/torch.h>
 
 #include <cmath>
 #include <limits>
 
-#include "ops/attention_kernel.h"
-#include "ops/embedding.h"
+#include "convseq/ops/embedding.h"
+#include "convseq/ops/kernel/attention_kernel.h"
 
 namespace convseq::ops {
 namespace {

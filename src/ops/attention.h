@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "ops/lengths.h"
+#include "convseq/ops/lengths.h"
 
 namespace convseq::ops {
 

@@ -1,10 +1,10 @@
-#include "ops/conv.h"
+#include "convseq/ops/conv.h"
 
 #include <torch/torch.h>
 
-#include "base/error.h"
-#include "ops/conv_kernels.h"
-#include "ops/reference.h"
+#include "convseq/base/error.h"
+#include "convseq/ops/kernel/conv_kernels.h"
+#include "convseq/ops/reference/reference.h"
 
 // Each op: check → choose the kernel or the reference.
 

@@ -2,8 +2,8 @@
 
 #include <torch/types.h>
 
-#include "ops/geometry.h"
-#include "ops/lengths.h"
+#include "convseq/ops/geometry.h"
+#include "convseq/ops/lengths.h"
 
 // The convolutions that the layers call. Shapes and meaning as in ops/reference.h; what cannot be
 // done is refused by name, never answered with zeros.

@@ -1,9 +1,9 @@
-#include "ops/cross_entropy.h"
+#include "convseq/ops/cross_entropy.h"
 
 #include <torch/torch.h>
 
-#include "kernels/cross_entropy.h"
-#include "ops/cuda_launch.h"
+#include "convseq/kernels/cross_entropy.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
 

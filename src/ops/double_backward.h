@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 
 namespace convseq::ops {
 

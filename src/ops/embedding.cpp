@@ -1,12 +1,12 @@
-#include "ops/embedding.h"
+#include "convseq/ops/embedding.h"
 
 #include <torch/torch.h>
 
 #include <limits>
 
-#include "kernels/embedding.h"
-#include "ops/cuda_launch.h"
-#include "ops/double_backward.h"
+#include "convseq/kernels/embedding.h"
+#include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
 namespace {

@@ -1,10 +1,10 @@
-#include "ops/linear.h"
+#include "convseq/ops/linear.h"
 
 #include <torch/torch.h>
 
-#include "kernels/product.h"
-#include "ops/cuda_launch.h"
-#include "ops/double_backward.h"
+#include "convseq/kernels/matmul.h"
+#include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
 namespace {

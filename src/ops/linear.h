@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/output_and_input.h"
+#include "convseq/ops/kernel/output_and_input.h"
 
 namespace convseq::ops {
 

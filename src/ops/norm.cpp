@@ -1,14 +1,14 @@
-#include "ops/norm.h"
+#include "convseq/ops/norm.h"
 
 #include <torch/torch.h>
 
 #include <optional>
 
-#include "base/error.h"
-#include "kernels/norm.h"
-#include "ops/cuda_launch.h"
-#include "ops/double_backward.h"
-#include "ops/reference.h"
+#include "convseq/base/error.h"
+#include "convseq/kernels/norm.h"
+#include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/cuda_launch.h"
+#include "convseq/ops/reference/reference.h"
 
 namespace convseq::ops {
 namespace {

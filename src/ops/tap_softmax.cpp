@@ -1,9 +1,9 @@
 #include <torch/torch.h>
 
-#include "ops/conv.h"
-#include "ops/cuda_launch.h"
-#include "ops/double_backward.h"
-#include "ops/reference.h"
+#include "convseq/ops/conv.h"
+#include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/cuda_launch.h"
+#include "convseq/ops/reference/reference.h"
 
 namespace convseq::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/vector_math.h"
+#include "convseq/ops/vector_math.h"
 
 #include <torch/torch.h>
 

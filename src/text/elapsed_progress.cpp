@@ -1,9 +1,9 @@
-#include "text/elapsed_progress.h"
+#include "convseq/text/elapsed_progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/progress.h"
+#include "convseq/base/progress.h"
 
 namespace convseq {
 

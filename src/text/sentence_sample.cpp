@@ -1,6 +1,6 @@
-#include "text/sentence_sample.h"
+#include "convseq/text/sentence_sample.h"
 
-#include "text/utf8.h"
+#include "convseq/text/utf8.h"
 
 namespace convseq {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/random.h"
+#include "convseq/base/random.h"
 
 namespace convseq {
 

@@ -1,9 +1,9 @@
-#include "text/tokenizer.h"
+#include "convseq/text/tokenizer.h"
 
 #include <sentencepiece_processor.h>
 
-#include "base/checksum.h"
-#include "base/json_file.h"
+#include "convseq/base/checksum.h"
+#include "convseq/base/file/json_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/sentinels.h"
+#include "convseq/text/sentinels.h"
 
 namespace sentencepiece {
 class SentencePieceProcessor;

@@ -1,15 +1,15 @@
-#include "text/tokenizer_trainer.h"
+#include "convseq/text/tokenizer_trainer.h"
 
 #include <sentencepiece_trainer.h>
 
 #include <optional>
 
-#include "base/atomic_file.h"
-#include "base/json_file.h"
-#include "text/elapsed_progress.h"
-#include "text/sentence_sample.h"
-#include "text/sentinels.h"
-#include "text/trim.h"
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/text/elapsed_progress.h"
+#include "convseq/text/sentence_sample.h"
+#include "convseq/text/sentinels.h"
+#include "convseq/text/trim.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/enum_names.h"
+#include "convseq/base/enum_names.h"
 
 namespace convseq {
 

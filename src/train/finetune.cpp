@@ -1,4 +1,4 @@
-#include "train/finetune.h"
+#include "convseq/train/finetune.h"
 
 #include <fmt/ranges.h>
 #include <torch/torch.h>
@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/checksum.h"
-#include "base/log.h"
-#include "base/mapped_file.h"
-#include "base/random.h"
-#include "data/example_stream.h"
-#include "data/random_use.h"
-#include "data/task_labels.h"
-#include "infer/predictions.h"
-#include "model/vocabulary_check.h"
+#include "convseq/base/checksum.h"
+#include "convseq/base/file/mapped_file.h"
+#include "convseq/base/log.h"
+#include "convseq/base/random.h"
+#include "convseq/data/example_stream.h"
+#include "convseq/data/random_use.h"
+#include "convseq/data/task/task_labels.h"
+#include "convseq/infer/predictions.h"
+#include "convseq/model/vocabulary_check.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "infer/task_answers.h"
-#include "train/training_run.h"
+#include "convseq/infer/task_answers.h"
+#include "convseq/train/training_run.h"
 
 namespace convseq {
 

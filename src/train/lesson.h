@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "base/json_file.h"
-#include "data/batch.h"
-#include "model/seq2seq.h"
-#include "train/run_log.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/batch.h"
+#include "convseq/model/seq2seq.h"
+#include "convseq/train/run/run_log.h"
 
 namespace convseq {
 

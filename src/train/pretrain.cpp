@@ -1,9 +1,9 @@
-#include "train/pretrain.h"
+#include "convseq/train/pretrain.h"
 
 #include <torch/torch.h>
 
-#include "data/document_reader.h"
-#include "data/shard_manifest.h"
+#include "convseq/data/corpus/document_reader.h"
+#include "convseq/data/corpus/shard/shard_manifest.h"
 
 namespace convseq {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "data/corpus_stream.h"
-#include "data/span_corruption.h"
-#include "train/training_run.h"
+#include "convseq/data/corpus/corpus_stream.h"
+#include "convseq/data/objective/span_corruption.h"
+#include "convseq/train/training_run.h"
 
 namespace convseq {
 

@@ -1,8 +1,8 @@
-#include "train/training_options.h"
+#include "convseq/train/training_options.h"
 
 #include <algorithm>
 
-#include "base/memory.h"
+#include "convseq/base/memory.h"
 
 namespace convseq {
 

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <functional>
 
-#include "train/memory_estimate.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
-#include "train/train_step.h"
-#include "train/training_checkpoint.h"
+#include "convseq/train/optim/optimizer.h"
+#include "convseq/train/optim/schedule.h"
+#include "convseq/train/run/training_checkpoint.h"
+#include "convseq/train/step/memory_estimate.h"
+#include "convseq/train/step/train_step.h"
 
 namespace convseq {
 

@@ -1,15 +1,15 @@
-#include "train/training_run.h"
+#include "convseq/train/training_run.h"
 
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/log.h"
-#include "base/random.h"
-#include "data/random_use.h"
-#include "model/flops.h"
-#include "train/broadcast_state.h"
+#include "convseq/base/log.h"
+#include "convseq/base/random.h"
+#include "convseq/data/random_use.h"
+#include "convseq/spec/flops.h"
+#include "convseq/train/run/broadcast_state.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

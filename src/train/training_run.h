@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "train/lesson.h"
-#include "train/run_folder.h"
-#include "train/run_log.h"
-#include "train/training_checkpoint.h"
-#include "train/training_options.h"
-#include "train/training_summary.h"
+#include "convseq/train/lesson.h"
+#include "convseq/train/run/run_folder.h"
+#include "convseq/train/run/run_log.h"
+#include "convseq/train/run/training_checkpoint.h"
+#include "convseq/train/training_options.h"
+#include "convseq/train/training_summary.h"
 
 namespace convseq {
 

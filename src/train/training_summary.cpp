@@ -1,12 +1,12 @@
-#include "train/training_summary.h"
+#include "convseq/train/training_summary.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 
-#include "base/memory.h"
-#include "base/progress.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
 
 namespace convseq {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/json_file.h"
-#include "train/pace.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/train/run/pace.h"
 
 namespace convseq {
 

@@ -1,10 +1,10 @@
-#include "base/atomic_file.h"
+#include "convseq/base/file/atomic_file.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "base/json_file.h"
-#include "base/mapped_file.h"
+#include "convseq/base/error.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/file/mapped_file.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -1,4 +1,4 @@
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 
 #include <gtest/gtest.h>
 

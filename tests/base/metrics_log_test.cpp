@@ -1,4 +1,4 @@
-#include "base/metrics_log.h"
+#include "convseq/base/metrics/metrics_log.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <csignal>
 #include <sstream>
 
-#include "base/random.h"
+#include "convseq/base/random.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -4,11 +4,11 @@
 
 #include <thread>
 
-#include "base/error.h"
-#include "base/folder_lock.h"
-#include "base/json_file.h"
-#include "base/output_file.h"
-#include "base/output_folder.h"
+#include "convseq/base/error.h"
+#include "convseq/base/file/folder_lock.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/file/output_file.h"
+#include "convseq/base/file/output_folder.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -1,8 +1,8 @@
-#include "base/progress.h"
+#include "convseq/base/progress.h"
 
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -1,4 +1,4 @@
-#include "base/random.h"
+#include "convseq/base/random.h"
 
 #include <gtest/gtest.h>
 

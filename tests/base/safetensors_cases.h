@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "base/safetensors.h"
+#include "convseq/base/random.h"
+#include "convseq/base/safetensors/safetensors.h"
 
 // Files for the tests of the safetensors reader, as the bytes that they hold.
 namespace convseq::testing {

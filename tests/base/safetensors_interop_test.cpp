@@ -4,10 +4,10 @@
 #include <set>
 #include <sstream>
 
-#include "base/json_file.h"
-#include "base/random.h"
-#include "base/safetensors.h"
 #include "base/safetensors_cases.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/random.h"
+#include "convseq/base/safetensors/safetensors.h"
 #include "fuzz/safetensors_fuzz.h"
 #include "python.h"
 #include "temp_folder.h"

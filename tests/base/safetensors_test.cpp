@@ -1,11 +1,11 @@
-#include "base/safetensors.h"
+#include "convseq/base/safetensors/safetensors.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "base/json_file.h"
-#include "base/random.h"
 #include "base/safetensors_cases.h"
+#include "convseq/base/error.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/random.h"
 #include "fuzz/safetensors_fuzz.h"
 #include "temp_folder.h"
 

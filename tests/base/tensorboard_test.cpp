@@ -1,8 +1,8 @@
-#include "base/tensorboard.h"
+#include "convseq/base/metrics/tensorboard.h"
 
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "python.h"
 #include "temp_folder.h"
 

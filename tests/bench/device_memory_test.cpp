@@ -1,13 +1,13 @@
-#include "bench/device_memory.h"
+#include "convseq/bench/device_memory.h"
 
 #include <gtest/gtest.h>
 
-#include "base/memory.h"
-#include "bench/conv_speed.h"
-#include "bench/decode_speed.h"
-#include "bench/length_speed.h"
-#include "bench/step_speed.h"
-#include "model/presets.h"
+#include "convseq/base/memory.h"
+#include "convseq/bench/conv_speed.h"
+#include "convseq/bench/decode_speed.h"
+#include "convseq/bench/length_speed.h"
+#include "convseq/bench/step_speed.h"
+#include "convseq/spec/presets.h"
 #include "temp_folder.h"
 
 namespace convseq::bench {

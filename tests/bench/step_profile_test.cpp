@@ -1,4 +1,4 @@
-#include "bench/step_profile.h"
+#include "convseq/bench/step_profile.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

@@ -1,9 +1,9 @@
-#include "bench/step_work.h"
+#include "convseq/bench/step_work.h"
 
 #include <gtest/gtest.h>
 
-#include "model/presets.h"
-#include "model/seq2seq.h"
+#include "convseq/model/seq2seq.h"
+#include "convseq/spec/presets.h"
 
 namespace convseq::bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "bench/timing.h"
+#include "convseq/bench/timing.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "bench/length_speed.h"
-#include "bench/step_speed.h"
+#include "convseq/bench/length_speed.h"
+#include "convseq/bench/step_speed.h"
 #include "temp_folder.h"
 
 namespace convseq::bench {

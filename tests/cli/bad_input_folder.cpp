@@ -5,8 +5,8 @@
 #include <fstream>
 #include <limits>
 
-#include "base/error.h"
 #include "compressed.h"
+#include "convseq/base/error.h"
 #include "shell.h"
 
 namespace convseq::testing {

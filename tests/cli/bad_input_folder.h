@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "base/json_file.h"
-#include "base/safetensors.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/safetensors/safetensors.h"
 #include "temp_folder.h"
 
 namespace convseq::testing {

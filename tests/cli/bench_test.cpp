@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
 

@@ -1,8 +1,8 @@
-#include "cli/frame/config_file.h"
+#include "convseq/cli/frame/config_file.h"
 
 #include <gtest/gtest.h>
 
-#include "cli/numbers.h"
+#include "convseq/cli/options/numbers.h"
 #include "program.h"
 #include "temp_folder.h"
 

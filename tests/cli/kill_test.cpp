@@ -4,8 +4,8 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/random.h"
 #include "child_process.h"
+#include "convseq/base/random.h"
 #include "mpirun.h"
 #include "training_commands.h"
 

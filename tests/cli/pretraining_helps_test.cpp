@@ -1,7 +1,7 @@
 // The paper's first question on data of our own, as a user would ask it: does pre-training help?
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "shell.h"
 #include "temp_folder.h"
 

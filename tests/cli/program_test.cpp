@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
 #include "child_process.h"
+#include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
 

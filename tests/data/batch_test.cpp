@@ -1,11 +1,11 @@
-#include "data/batch.h"
+#include "convseq/data/batch.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "data/batch_plan.h"
-#include "data/rank_rows.h"
+#include "convseq/data/batch_plan.h"
+#include "convseq/data/rank_rows.h"
 
 namespace convseq {
 namespace {

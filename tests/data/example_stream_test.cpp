@@ -1,10 +1,10 @@
-#include "data/example_stream.h"
+#include "convseq/data/example_stream.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "temp_folder.h"
 
 namespace convseq {

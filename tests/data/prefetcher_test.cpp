@@ -1,4 +1,4 @@
-#include "data/prefetcher.h"
+#include "convseq/data/prefetcher.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "eval/outcome.h"
+#include "convseq/eval/outcome.h"
 
 namespace convseq::testing {
 

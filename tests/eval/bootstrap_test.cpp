@@ -1,9 +1,9 @@
-#include "eval/bootstrap.h"
+#include "convseq/eval/bootstrap.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "base/random.h"
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -1,9 +1,9 @@
-#include "eval/outcome.h"
+#include "convseq/eval/outcome.h"
 
 #include <gtest/gtest.h>
 
-#include "eval/characters.h"
-#include "eval/confusion.h"
+#include "convseq/eval/confusion.h"
+#include "convseq/text/characters.h"
 
 namespace convseq {
 

@@ -1,4 +1,4 @@
-#include "eval/report.h"
+#include "convseq/eval/report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "eval/report_text.h"
+#include "convseq/eval/report_text.h"
 
 #include <gtest/gtest.h>
 

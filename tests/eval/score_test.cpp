@@ -1,9 +1,9 @@
-#include "eval/score.h"
+#include "convseq/eval/score.h"
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "base/random.h"
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
 #include "eval/answers.h"
 #include "temp_folder.h"
 

@@ -1,8 +1,8 @@
-#include "eval/squad_answer.h"
+#include "convseq/eval/squad_answer.h"
 
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 
 namespace convseq {
 

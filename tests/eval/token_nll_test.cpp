@@ -1,10 +1,10 @@
-#include "eval/token_nll.h"
+#include "convseq/eval/token_nll.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "temp_folder.h"
 
 namespace convseq {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/error.h"
-#include "base/safetensors.h"
+#include "convseq/base/error.h"
+#include "convseq/base/safetensors/safetensors.h"
 
 namespace convseq::testing {
 namespace {

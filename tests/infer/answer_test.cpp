@@ -1,4 +1,4 @@
-#include "infer/answer.h"
+#include "convseq/infer/answer.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
-#include "infer/greedy.h"
+#include "convseq/infer/greedy.h"
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "infer/infer_table.h"
 #include "temp_folder.h"
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "infer/padded_ids.h"
+#include "convseq/infer/padded_ids.h"
+#include "convseq/model/seq2seq.h"
 #include "model/model_table.h"
-#include "model/seq2seq.h"
 #include "tensor_checks.h"
 
 namespace convseq::testing {

@@ -1,6 +1,6 @@
-#include "infer/label_scorer.h"
+#include "convseq/infer/label_scorer.h"
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "infer/infer_table.h"
 #include "temp_folder.h"
 

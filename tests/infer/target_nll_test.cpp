@@ -1,6 +1,6 @@
-#include "infer/target_nll.h"
+#include "convseq/infer/target_nll.h"
 
-#include "infer/greedy.h"
+#include "convseq/infer/greedy.h"
 #include "infer/infer_table.h"
 
 namespace convseq {

@@ -7,9 +7,9 @@
 #include <span>
 #include <thread>
 
-#include "base/error.h"
-#include "kernels/conv.h"
-#include "kernels/conv_loops.h"
+#include "convseq/base/error.h"
+#include "convseq/kernels/conv.h"
+#include "convseq/kernels/cpu/conv_loops.h"
 
 // The loops below, on raw arrays, against the formulas in float64. Gradients against the reference,
 // and many more shapes, are in tests/ops.

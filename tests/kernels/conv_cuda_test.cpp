@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "kernels/conv_oracle.h"
 #include "kernels/device_array.h"
 

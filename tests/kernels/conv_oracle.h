@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/conv.h"
+#include "convseq/kernels/conv.h"
 
 // The convolutions in double precision, one sum at a time. Each result comes with the sum of its
 // terms' magnitudes: what an error is to be measured against.

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/conv.h"
+#include "convseq/kernels/conv.h"
 
 // Arrays of either type on the GPU, filled from and read as doubles.
 namespace convseq::kernels {

@@ -1,6 +1,6 @@
-#include "model/checkpoint.h"
+#include "convseq/model/checkpoint.h"
 
-#include "model/presets.h"
+#include "convseq/spec/presets.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
 

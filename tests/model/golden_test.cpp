@@ -1,4 +1,4 @@
-#include "model/checkpoint.h"
+#include "convseq/model/checkpoint.h"
 #include "tensor_checks.h"
 
 // Against an independent model in PyTorch: tests/goldens/make_goldens.py.

@@ -1,4 +1,4 @@
-#include "model/hf_t5.h"
+#include "convseq/model/hf_t5.h"
 
 #include "temp_folder.h"
 #include "tensor_checks.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "model/config.h"
+#include "convseq/spec/model_config.h"
 
 namespace convseq::testing {
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "model/checkpoint.h"
-#include "model/presets.h"
+#include "convseq/model/checkpoint.h"
+#include "convseq/spec/presets.h"
 #include "model_table.h"
 
 namespace convseq {

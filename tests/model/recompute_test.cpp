@@ -1,5 +1,5 @@
+#include "convseq/model/seq2seq.h"
 #include "model/model_table.h"
-#include "model/seq2seq.h"
 #include "tensor_checks.h"
 
 namespace convseq {

@@ -1,7 +1,7 @@
-#include "model/seq2seq.h"
+#include "convseq/model/seq2seq.h"
 
-#include "base/error.h"
-#include "model/flops.h"
+#include "convseq/base/error.h"
+#include "convseq/spec/flops.h"
 #include "model/model_table.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"

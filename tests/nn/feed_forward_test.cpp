@@ -1,6 +1,6 @@
-#include "nn/feed_forward.h"
+#include "convseq/nn/feed_forward.h"
 
-#include "nn/norm.h"
+#include "convseq/nn/norm.h"
 #include "tensor_checks.h"
 
 namespace convseq::nn {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/mixer.h"
+#include "convseq/nn/mixer/mixer.h"
 
 namespace convseq::testing {
 

@@ -1,8 +1,8 @@
-#include "ops/attention.h"
+#include "convseq/ops/attention.h"
 
 #include <torch/torch.h>
 
-#include "base/error.h"
+#include "convseq/base/error.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

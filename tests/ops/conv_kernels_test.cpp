@@ -4,10 +4,10 @@
 #include <set>
 #include <thread>
 
-#include "base/error.h"
-#include "ops/conv.h"
-#include "ops/reference.h"
-#include "ops/torch_threads.h"
+#include "convseq/base/error.h"
+#include "convseq/ops/conv.h"
+#include "convseq/ops/kernel/torch_threads.h"
+#include "convseq/ops/reference/reference.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
 

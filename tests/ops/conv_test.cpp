@@ -1,7 +1,7 @@
-#include "ops/conv.h"
+#include "convseq/ops/conv.h"
 
-#include "base/error.h"
-#include "ops/reference.h"
+#include "convseq/base/error.h"
+#include "convseq/ops/reference/reference.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
 

@@ -1,11 +1,11 @@
-#include "ops/embedding.h"
+#include "convseq/ops/embedding.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "base/error.h"
-#include "kernels/embedding.h"
-#include "ops/cuda_launch.h"
+#include "convseq/base/error.h"
+#include "convseq/kernels/embedding.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

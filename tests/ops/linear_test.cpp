@@ -1,10 +1,10 @@
-#include "ops/linear.h"
+#include "convseq/ops/linear.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kernels/product_cutlass.h"
-#include "ops/cuda_launch.h"
+#include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
+#include "convseq/ops/kernel/cuda_launch.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

@@ -1,6 +1,6 @@
-#include "ops/norm.h"
+#include "convseq/ops/norm.h"
 
-#include "ops/reference.h"
+#include "convseq/ops/reference/reference.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

@@ -1,4 +1,4 @@
-#include "text/elapsed_progress.h"
+#include "convseq/text/elapsed_progress.h"
 
 #include <gtest/gtest.h>
 

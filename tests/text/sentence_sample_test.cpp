@@ -1,10 +1,10 @@
-#include "text/sentence_sample.h"
+#include "convseq/text/sentence_sample.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "text/utf8.h"
+#include "convseq/text/utf8.h"
 
 namespace convseq {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/sentinels.h"
+#include "convseq/text/sentinels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "text/tokenizer.h"
+#include "convseq/text/tokenizer.h"
 
 #include <gtest/gtest.h>
 #include <sentencepiece_trainer.h>
 
-#include "base/json_file.h"
-#include "base/random.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/random.h"
+#include "convseq/text/tokenizer_trainer.h"
 #include "temp_folder.h"
-#include "text/tokenizer_trainer.h"
 
 namespace convseq {
 using testing::message_of;

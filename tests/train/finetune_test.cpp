@@ -1,11 +1,11 @@
-#include "train/finetune.h"
+#include "convseq/train/finetune.h"
 
 #include <fstream>
 
-#include "data/small_corpus.h"
-#include "model/presets.h"
+#include "convseq/spec/presets.h"
+#include "convseq/train/run/training_checkpoint.h"
+#include "data/corpus/small_corpus.h"
 #include "tensor_checks.h"
-#include "train/training_checkpoint.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

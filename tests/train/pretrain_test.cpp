@@ -1,12 +1,12 @@
-#include "train/pretrain.h"
+#include "convseq/train/pretrain.h"
 
 #include <fstream>
 
-#include "data/small_corpus.h"
-#include "model/presets.h"
+#include "convseq/spec/presets.h"
+#include "convseq/train/run/training_checkpoint.h"
+#include "data/corpus/small_corpus.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
-#include "train/training_checkpoint.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "data/batch.h"
+#include "convseq/data/batch.h"
 
 namespace convseq::testing {
 

@@ -1,4 +1,4 @@
-#include "cli/frame/command_table.h"
+#include "convseq/cli/frame/command_table.h"
 
 #include <algorithm>
 #include <array>

@@ -1,14 +1,14 @@
-#include "cli/commands.h"
+#include "convseq/cli/commands.h"
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "cli/frame/command_table.h"
-#include "cli/frame/completion.h"
-#include "cli/frame/help_format.h"
-#include "cli/frame/man_page.h"
-#include "cli/frame/usage_error.h"
-#include "cli/options.h"
+#include "convseq/base/error.h"
+#include "convseq/cli/frame/command_table.h"
+#include "convseq/cli/frame/completion.h"
+#include "convseq/cli/frame/help_format.h"
+#include "convseq/cli/frame/man_page.h"
+#include "convseq/cli/frame/usage_error.h"
+#include "convseq/cli/options/options.h"
 
 // The commands about the program itself: help, completion, man.
 namespace convseq::cli {

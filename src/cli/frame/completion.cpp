@@ -1,4 +1,4 @@
-#include "cli/frame/completion.h"
+#include "convseq/cli/frame/completion.h"
 
 #include <fmt/ranges.h>
 

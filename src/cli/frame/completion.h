@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/enum_names.h"
-#include "cli/frame/command_table.h"
+#include "convseq/base/enum_names.h"
+#include "convseq/cli/frame/command_table.h"
 
 namespace convseq {
 

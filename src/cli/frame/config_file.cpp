@@ -1,10 +1,10 @@
-#include "cli/frame/config_file.h"
+#include "convseq/cli/frame/config_file.h"
 
 #include <algorithm>
 #include <cctype>
 
-#include "base/nearest_name.h"
-#include "cli/frame/command_table.h"
+#include "convseq/base/nearest_name.h"
+#include "convseq/cli/frame/command_table.h"
 
 namespace convseq::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_file.h"
+#include "convseq/base/file/json_file.h"
 
 // --config FILE: a JSON object whose keys are long option names without dashes.
 //

@@ -1,8 +1,8 @@
-#include "cli/frame/help_format.h"
+#include "convseq/cli/frame/help_format.h"
 
 #include <fmt/ranges.h>
 
-#include "cli/frame/command_table.h"
+#include "convseq/cli/frame/command_table.h"
 
 namespace convseq::cli {
 

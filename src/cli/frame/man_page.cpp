@@ -1,4 +1,4 @@
-#include "cli/frame/man_page.h"
+#include "convseq/cli/frame/man_page.h"
 
 #include <fmt/ranges.h>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/frame/command_table.h"
+#include "convseq/cli/frame/command_table.h"
 
 namespace convseq::cli {
 

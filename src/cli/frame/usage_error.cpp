@@ -1,12 +1,12 @@
-#include "cli/frame/usage_error.h"
+#include "convseq/cli/frame/usage_error.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "base/nearest_name.h"
-#include "cli/frame/command_table.h"
+#include "convseq/base/error.h"
+#include "convseq/base/nearest_name.h"
+#include "convseq/cli/frame/command_table.h"
 
 namespace convseq::cli {
 namespace {

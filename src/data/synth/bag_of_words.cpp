@@ -1,9 +1,9 @@
-#include "data/synth/bag_of_words.h"
+#include "convseq/data/synth/bag_of_words.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "data/synth/words.h"
+#include "convseq/data/synth/grammar/words.h"
 
 namespace convseq::synth {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/synth/task_family.h"
+#include "convseq/data/synth/family/task_family.h"
 
 namespace convseq::synth {
 

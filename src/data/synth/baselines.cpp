@@ -1,8 +1,8 @@
-#include "data/synth/baselines.h"
+#include "convseq/data/synth/baselines.h"
 
 #include <functional>
 
-#include "data/synth/bag_of_words.h"
+#include "convseq/data/synth/bag_of_words.h"
 
 namespace convseq::synth {
 namespace {

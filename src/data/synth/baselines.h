@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json_file.h"
-#include "data/synth/task_data.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/synth/task_data.h"
 
 namespace convseq::synth {
 

@@ -1,4 +1,4 @@
-#include "data/synth/corpus.h"
+#include "convseq/data/synth/corpus.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <mutex>
 #include <thread>
 
-#include "base/atomic_file.h"
-#include "base/error.h"
-#include "base/json_file.h"
-#include "base/output_folder.h"
-#include "data/line_writer.h"
-#include "data/synth/document.h"
+#include "convseq/base/error.h"
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/file/output_folder.h"
+#include "convseq/data/io/line_writer.h"
+#include "convseq/data/synth/grammar/document.h"
 
 namespace convseq::synth {
 namespace {

@@ -1,17 +1,17 @@
-#include "data/synth/suite.h"
+#include "convseq/data/synth/suite.h"
 
 #include <stdexcept>
 
-#include "base/atomic_file.h"
-#include "base/json_file.h"
-#include "base/output_folder.h"
-#include "data/line_writer.h"
-#include "data/synth/compositional.h"
-#include "data/synth/lexical.h"
-#include "data/synth/long_range.h"
-#include "data/synth/pair.h"
-#include "data/synth/scope.h"
-#include "data/synth/span_answer.h"
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/file/output_folder.h"
+#include "convseq/data/io/line_writer.h"
+#include "convseq/data/synth/family/compositional.h"
+#include "convseq/data/synth/family/lexical.h"
+#include "convseq/data/synth/family/long_range.h"
+#include "convseq/data/synth/family/pair.h"
+#include "convseq/data/synth/family/scope.h"
+#include "convseq/data/synth/family/span_answer.h"
 
 namespace convseq::synth {
 namespace fs = std::filesystem;

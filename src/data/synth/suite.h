@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/enum_names.h"
-#include "data/synth/baselines.h"
-#include "data/synth/task_data.h"
-#include "data/synth/task_family.h"
+#include "convseq/base/enum_names.h"
+#include "convseq/data/synth/baselines.h"
+#include "convseq/data/synth/family/task_family.h"
+#include "convseq/data/synth/task_data.h"
 
 namespace convseq::synth {
 

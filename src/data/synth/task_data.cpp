@@ -1,12 +1,12 @@
-#include "data/synth/task_data.h"
+#include "convseq/data/synth/task_data.h"
 
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/error.h"
-#include "data/synth/random_streams.h"
+#include "convseq/base/error.h"
+#include "convseq/data/synth/random_streams.h"
 
 namespace convseq::synth {
 namespace {

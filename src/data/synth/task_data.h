@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "data/synth/task_family.h"
+#include "convseq/data/synth/family/task_family.h"
 
 namespace convseq::synth {
 

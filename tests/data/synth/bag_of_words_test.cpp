@@ -1,4 +1,4 @@
-#include "data/synth/bag_of_words.h"
+#include "convseq/data/synth/bag_of_words.h"
 
 #include <gtest/gtest.h>
 

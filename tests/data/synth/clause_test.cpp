@@ -1,8 +1,8 @@
-#include "data/synth/clause.h"
+#include "convseq/data/synth/grammar/clause.h"
 
 #include <gtest/gtest.h>
 
-#include "data/synth/prose.h"
+#include "convseq/data/synth/grammar/prose.h"
 
 namespace convseq::synth {
 

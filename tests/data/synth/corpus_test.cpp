@@ -1,4 +1,4 @@
-#include "data/synth/corpus.h"
+#include "convseq/data/synth/corpus.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "base/error.h"
-#include "data/document_reader.h"
-#include "data/synth/document.h"
-#include "data/synth/facts.h"
-#include "data/synth/lexicon.h"
-#include "data/synth/words.h"
+#include "convseq/base/error.h"
+#include "convseq/data/corpus/document_reader.h"
+#include "convseq/data/synth/grammar/document.h"
+#include "convseq/data/synth/grammar/facts.h"
+#include "convseq/data/synth/grammar/lexicon.h"
+#include "convseq/data/synth/grammar/words.h"
 #include "temp_folder.h"
 
 namespace convseq::synth {

@@ -4,13 +4,13 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/error.h"
-#include "data/synth/baselines.h"
-#include "data/synth/clause.h"
-#include "data/synth/compositional.h"
-#include "data/synth/lexicon.h"
-#include "data/synth/suite.h"
-#include "data/synth/words.h"
+#include "convseq/base/error.h"
+#include "convseq/data/synth/baselines.h"
+#include "convseq/data/synth/family/compositional.h"
+#include "convseq/data/synth/grammar/clause.h"
+#include "convseq/data/synth/grammar/lexicon.h"
+#include "convseq/data/synth/grammar/words.h"
+#include "convseq/data/synth/suite.h"
 #include "temp_folder.h"
 
 namespace convseq::synth {

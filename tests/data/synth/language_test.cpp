@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "data/synth/facts.h"
-#include "data/synth/lexicon.h"
-#include "data/synth/polar_split.h"
-#include "data/synth/prose.h"
-#include "data/synth/words.h"
+#include "convseq/data/synth/family/polar_split.h"
+#include "convseq/data/synth/grammar/facts.h"
+#include "convseq/data/synth/grammar/lexicon.h"
+#include "convseq/data/synth/grammar/prose.h"
+#include "convseq/data/synth/grammar/words.h"
 
 namespace convseq::synth {
 namespace {

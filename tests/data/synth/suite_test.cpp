@@ -1,9 +1,9 @@
-#include "data/synth/suite.h"
+#include "convseq/data/synth/suite.h"
 
 #include <gtest/gtest.h>
 
-#include "base/json_file.h"
-#include "data/task_reader.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/task/task_reader.h"
 #include "temp_folder.h"
 
 namespace convseq::synth {

@@ -1,0 +1,163 @@
+#include "convseq/base/file/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "convseq/base/error.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kNew = ".tmp-";  // before the process's number: not yet whole,
+constexpr std::string_view kOld = ".old-";  // or just replaced
+
+fs::path beside(const fs::path& path, std::string_view mark) {
+  fs::path temporary = path;
+  temporary += fmt::format("{}{}", mark, ::getpid());
+  return temporary;
+}
+
+// "best.tmp-123" -> "best"; nothing where the name has no such end.
+std::optional<std::string> name_before(const fs::path& path, std::string_view mark) {
+  const std::string name = path.filename().string();
+  const size_t found = name.rfind(mark);
+  if (found == name.npos || name.size() == found + mark.size()) return std::nullopt;
+  const auto digits = name.begin() + static_cast<std::ptrdiff_t>(found + mark.size());
+  if (!std::all_of(digits, name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    return std::nullopt;
+  }
+  return name.substr(0, found);
+}
+
+fs::path without_trailing_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// A rename is durable once the folder that holds the name is synced.
+void sync_folder(const fs::path& folder) {
+  const int file =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fsync(file);
+  ::close(file);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(beside(path_, kNew)) {
+  file_ = std::fopen(temporary_.c_str(), "wb");
+  if (file_ == nullptr) fail_with_errno("create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail_with_errno(const char* doing) const {
+  fail("{}: cannot {}: {}", path_.string(), doing, std::strerror(errno));
+}
+
+void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_with_errno("write");
+}
+
+void AtomicFile::write_at(size_t offset, std::span<const std::byte> bytes) {
+  if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) != 0) fail_with_errno("write");
+  write(bytes);
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail_with_errno("write");
+}
+
+void AtomicFile::commit() {
+  if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_with_errno("write");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno("replace");
+  std::fclose(file_);
+  file_ = nullptr;
+  sync_folder(path_.parent_path());
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+namespace {
+
+// Puts `fresh` in the place of the folder `path`, which is not empty; what stood there is at the
+// returned path. In one step where the filesystem can exchange two names (NFS, Lustre and overlays
+// cannot); else in two, between which remove_unfinished() brings back what stood there.
+fs::path replace_folder(const fs::path& fresh, const fs::path& path) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    return fresh;
+  }
+  const fs::path old = beside(path, kOld);
+  require(::rename(path.c_str(), old.c_str()) == 0, "{}: cannot replace: {}", path.string(),
+          std::strerror(errno));
+  if (::rename(fresh.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    ::rename(old.c_str(), path.c_str());
+    fail("{}: cannot replace: {}", path.string(), std::strerror(why));
+  }
+  return old;
+}
+
+}  // namespace
+
+void write_folder_atomically(const fs::path& given,
+                             const std::function<void(const fs::path&)>& fill) {
+  const fs::path path = without_trailing_slash(given);
+  const fs::path temporary = beside(path, kNew);
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  fs::remove_all(temporary, error);
+  require(fs::create_directory(temporary, error), "{}: cannot create: {}", path.string(),
+          error.message());
+  try {
+    fill(temporary);
+    sync_folder(temporary);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      // A folder that is not empty stands there.
+      require(errno == ENOTEMPTY || errno == EEXIST, "{}: cannot replace: {}", path.string(),
+              std::strerror(errno));
+      fs::remove_all(replace_folder(temporary, path), error);
+    }
+  } catch (...) {
+    fs::remove_all(temporary, error);
+    throw;
+  }
+  sync_folder(path.parent_path());
+}
+
+bool is_unfinished(const fs::path& path) {
+  return name_before(path, kNew) || name_before(path, kOld);
+}
+
+void remove_unfinished(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_unfinished(entry.path())) found.push_back(entry.path());
+  }
+  std::error_code error;
+  for (const fs::path& path : found) {
+    const auto replaced = name_before(path, kOld);
+    if (replaced && !fs::exists(folder / *replaced)) {
+      fs::rename(path, folder / *replaced, error);  // nothing had taken its place yet
+    } else {
+      fs::remove_all(path, error);
+    }
+  }
+}
+
+}  // namespace convseq

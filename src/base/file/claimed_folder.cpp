@@ -1,0 +1,25 @@
+#include "convseq/base/file/claimed_folder.h"
+
+#include "convseq/base/error.h"
+#include "convseq/base/file/atomic_file.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+
+ClaimedFolder::ClaimedFolder(fs::path path, FolderKind kind)
+    : path_(std::move(path)), made_(!fs::exists(path_)) {
+  check_output_folder(path_, kind);
+  std::error_code error;
+  fs::create_directories(path_, error);
+  require(fs::is_directory(path_), "{}: cannot create: {}", path_.string(), error.message());
+  lock_.emplace(path_);  // an Error names what hinders it
+  remove_unfinished(path_);
+}
+
+ClaimedFolder::~ClaimedFolder() {
+  lock_.reset();
+  std::error_code error;
+  if (made_) fs::remove(path_, error);  // only where it is empty
+}
+
+}  // namespace convseq

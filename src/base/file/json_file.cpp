@@ -1,0 +1,116 @@
+#include "convseq/base/file/json_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/nearest_name.h"
+
+namespace convseq {
+namespace {
+
+constexpr int kMaxDepth = 100;
+constexpr size_t kMaxKeys = 10'000;  // the ordered object looks for each new key among all others
+constexpr size_t kMaxBrief = 80;
+constexpr size_t kMaxComplaint = 200;
+
+std::string cut_short(std::string text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
+  text.resize(end);
+  return text + "…";
+}
+
+}  // namespace
+
+std::string read_text_file(const std::filesystem::path& path) {
+  require(!std::filesystem::is_directory(path), "{}: is a folder, not a file", path.string());
+  std::ifstream file(path, std::ios::binary);
+  require(file.is_open(), "{}: cannot open: {}", path.string(), std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Json parse_json(std::string_view text, const std::string& origin) {
+  // To the parser a zero byte is the end of the text, whatever follows.
+  require(text.find('\0') == text.npos, "{}: not JSON: holds a zero byte", origin);
+  std::vector<std::set<std::string>> open;  // the keys seen in each object we are inside of
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    require(depth < kMaxDepth, "{}: nested deeper than {} levels", origin, kMaxDepth);
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!open.back().insert(key).second) fail("{}: {} is given twice", origin, brief_text(key));
+      require(open.back().size() <= kMaxKeys, "{}: over {} keys in one object", origin, kMaxKeys);
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), check);
+  } catch (const Json::exception& error) {
+    fail("{}: {}", origin, not_json(error));
+  }
+}
+
+Json read_json_file(const std::filesystem::path& path) {
+  return parse_json(read_text_file(path), path.string());
+}
+
+void write_json_file(const std::filesystem::path& path, const Json& value) {
+  write_file_atomically(path, value.dump(2) + "\n");
+}
+
+std::string brief_value(const Json& value) {
+  return cut_short(value.dump(-1, ' ', false, Json::error_handler_t::replace), kMaxBrief);
+}
+
+std::string brief_text(std::string_view text) {
+  // Escaped as in JSON, without the quotes.
+  const std::string quoted =
+      Json(text.substr(0, kMaxBrief + 1)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return cut_short(quoted.substr(1, quoted.size() - 2), kMaxBrief);
+}
+
+std::string not_json(const Json::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error …; last read:
+  // '…'": keep what helps, without the text itself.
+  std::string_view what = error.what();
+  const size_t bracket = what.find("] ");
+  if (bracket != what.npos) what.remove_prefix(bracket + 2);
+  what = what.substr(0, what.find("; last read"));
+  return cut_short(fmt::format("not JSON: {}", what), kMaxComplaint);
+}
+
+JsonObject::JsonObject(Json value, std::string origin)
+    : value_(std::move(value)), origin_(std::move(origin)) {
+  require(value_.is_object(), "{}: holds no JSON object", origin_);
+}
+
+JsonObject JsonObject::from_file(const std::filesystem::path& path) {
+  return {read_json_file(path), path.string()};
+}
+
+void JsonObject::allow_only(const std::vector<std::string>& keys) const {
+  for (const auto& [key, value] : value_.items()) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      refuse(brief_text(key), "is no known key; allowed: {}{}", fmt::join(keys, ", "),
+             did_you_mean(key, keys));
+    }
+  }
+}
+
+bool JsonObject::is_int64(const Json& value) {
+  if (value.is_number_unsigned()) {
+    return value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+  }
+  return value.is_number_integer();
+}
+
+}  // namespace convseq

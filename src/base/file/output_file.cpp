@@ -1,0 +1,83 @@
+#include "convseq/base/file/output_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "convseq/base/error.h"
+#include "convseq/base/file/same_file.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+void refuse_inputs(const fs::path& path, const std::vector<fs::path>& inputs) {
+  std::error_code error;
+  for (const fs::path& input : inputs) {
+    require(!fs::equivalent(path, input, error) || error,
+            "{}: is read by this command; write to another file", path.string());
+  }
+}
+
+// Where the link, or chain of links, leads; the file there need not exist.
+fs::path target_of(fs::path path) {
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(path, error); ++links) {
+    require(links < 40, "{}: too many symbolic links", path.string());
+    const fs::path next = fs::read_symlink(path, error);
+    require(!error, "{}: cannot follow the link: {}", path.string(), error.message());
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
+// Standard output that cannot be written is no bad input: main() reports it, and exits with 1.
+[[noreturn]] void fail_to_write(const fs::path& path, const std::FILE* stream) {
+  const char* why = std::strerror(errno);
+  if (stream == stdout) throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
+  fail("{}: cannot write: {}", path.string(), why);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs) : path_(path) {
+  // To replace a file that standard output was redirected to would take away what else is printed
+  // there.
+  if (path == "-" || leads_to(path, STDOUT_FILENO)) {
+    stream_ = stdout;
+    return;
+  }
+  if (leads_to(path, STDERR_FILENO)) {
+    stream_ = stderr;
+    return;
+  }
+  refuse_inputs(path, inputs);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);  // of what a link leads to
+  require(!fs::is_directory(status), "{}: is a folder, not a file", path.string());
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    stream_ = std::fopen(path.c_str(), "wb");
+    require(stream_ != nullptr, "{}: cannot open: {}", path.string(), std::strerror(errno));
+    return;
+  }
+  file_.emplace(target_of(path));
+}
+
+OutputFile::~OutputFile() {
+  const bool ours = stream_ != stdout && stream_ != stderr;
+  if (stream_ != nullptr && ours) std::fclose(stream_);
+}
+
+void OutputFile::write(std::string_view text) {
+  if (file_) return file_->write(text);
+  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size())
+    fail_to_write(path_, stream_);
+}
+
+void OutputFile::commit() {
+  if (file_) return file_->commit();
+  if (std::fflush(stream_) != 0) fail_to_write(path_, stream_);
+}
+
+}  // namespace convseq

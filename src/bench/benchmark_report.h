@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "convseq/base/file/json_file.h"
+
+namespace convseq::bench {
+
+struct Row {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::optional<double> floor;  // what it must reach (or stay under, where less is better)
+  std::string peer;             // who else was measured in the same run
+  std::optional<double> peer_value;
+  std::optional<double> ratio;  // to the peer, or to the floor
+};
+
+void print(const Row& row);
+
+// "x86_64-2cores"
+std::string machine_name();
+
+// What bench/results/*.json holds.
+struct Report {
+  std::string command;
+  std::string machine = machine_name();
+  std::vector<Row> rows;
+};
+
+// With today's date and the commit of the sources, which CONVSEQ_COMMIT names where they are no git
+// checkout.
+Json to_json(const Report& report);
+
+// Prints the rows and replaces bench/results/<what>-<machine>.json of the sources.
+void report(const std::string& what, const std::string& command, const std::vector<Row>& rows);
+
+}  // namespace convseq::bench

@@ -1,0 +1,17 @@
+#include "convseq/cli/bench/bench_commands.h"
+#include "convseq/cli/commands.h"
+
+namespace convseq::cli {
+
+void add_bench(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "bench", "Benchmarks: convolutions, a training step, speed by length, decoding");
+  command->require_subcommand(1);
+  add_bench_ops(*command);
+  add_bench_step(*command);
+  add_bench_length(*command);
+  add_bench_decode(*command);
+  command->footer("Example:\n  convseq bench ops --json bench/results/ops-h200.json");
+}
+
+}  // namespace convseq::cli

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "convseq/bench/decode_speed.h"
+#include "convseq/cli/bench/bench_commands.h"
+#include "convseq/cli/bench/bench_run.h"
+#include "convseq/cli/options/options.h"
+
+namespace convseq::cli {
+namespace {
+
+const std::vector<std::string> kFamilies = {"transformer", "light", "dynamic"};
+
+struct Flags {
+  BenchFlags common;
+  BenchModels models;
+  bench::DecodeSpeedOptions options;
+  std::optional<int64_t> batch, source;
+};
+
+void print_table(const std::vector<bench::DecodeSpeed>& speeds) {
+  fmt::print("{:<10} {:>8} {:>11} {:>9} {:>12} {:>12}\n", "mixer", "position", "tokens/s",
+             "ms/step", "state", "source state");
+  for (const bench::DecodeSpeed& speed : speeds) {
+    fmt::print("{:<10} {:>8} {:>11.1f} {:>9.3f} {:>12} {:>12}\n", speed.mixer, speed.position,
+               speed.tokens_per_second, speed.step_ms,
+               short_bytes(static_cast<double>(speed.state_bytes)),
+               short_bytes(static_cast<double>(speed.source_bytes)));
+  }
+}
+
+void run(Flags& flags) {
+  bench::DecodeSpeedOptions& options = flags.options;
+  options.device = device_of(flags.common.device);
+  options.type = flags.common.type();
+  options.max_memory = flags.common.max_memory;
+  options.batch = or_default<int64_t>(flags.batch, flags.common, 1, 64);
+  options.source = or_default<int64_t>(flags.source, flags.common, 64, options.source);
+  if (options.positions.empty()) {
+    const int64_t last = options.device.is_cuda() ? 2048 : 256;
+    for (int64_t position = 16; position <= last; position *= 2) {
+      options.positions.push_back(position);
+    }
+  }
+  options.models = flags.models.configs(flags.common, kFamilies);
+  BenchRun run(flags.common, "bench decode", {"speed", "state"});
+  options.watch = run.watch();
+  const auto speeds = bench::measure_decoding(options);
+  run.finish(bench::rows_of(speeds), [&] { print_table(speeds); });
+  run.draw("speed", bench::speed_plot(speeds));
+  run.draw("state", bench::state_plot(speeds));
+}
+
+}  // namespace
+
+void add_bench_decode(CLI::App& bench) {
+  auto flags = std::make_shared<Flags>();
+  bench::DecodeSpeedOptions& options = flags->options;
+  CLI::App* command = bench.add_subcommand(
+      "decode", "Greedy decoding by position: tokens per second and bytes of decode state");
+  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  add_counts(*command, "--positions", options.positions,
+             "Positions to measure at, ascending (default: 16, 32 … 256, on a GPU … 2048)",
+             {.max = kLongest});
+  add_count(*command, "--batch", flags->batch, "Sequences per batch (default: 1, on a GPU 64)",
+            {.max = kMostRows});
+  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
+            {.max = kLongest});
+  add_plot_flag(*command, flags->common,
+                "Plots FILE-speed.svg and FILE-state.svg, both axes logarithmic");
+  add_bench_flags(*command, flags->common);
+  command->footer(
+      "Example:\n  convseq bench decode --models paper-light-base,paper-transformer-base --batch 8 "
+      "--positions 64,512,2048");
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace convseq::cli

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "convseq/base/file/output_file.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
+#include "convseq/bench/benchmark_report.h"
+#include "convseq/bench/plot.h"
+#include "convseq/bench/watch.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/spec/model_config.h"
+
+namespace convseq::cli {
+
+// The flags of every `convseq bench` command.
+struct BenchFlags {
+  DeviceChoice device = DeviceChoice::Auto;
+  std::optional<Precision> precision;  // none: bf16 on a GPU, fp32 on a CPU
+  std::filesystem::path json;
+  std::filesystem::path plot;
+  double max_memory = 0;  // bytes; 0: what is free
+  bool quiet = false;
+
+  torch::Dtype type() const;
+};
+
+void add_bench_flags(CLI::App& command, BenchFlags& flags);
+void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description);
+void add_rounds(CLI::App& command, int& rounds);
+
+// Which models; none named: the defaults of this device, "paper-light-tiny" on a CPU, "-base" on a
+// GPU.
+struct BenchModels {
+  std::vector<std::string> names;
+  std::vector<std::string> overrides;
+
+  std::vector<ModelConfig> configs(const BenchFlags& flags,
+                                   const std::vector<std::string>& families) const;
+};
+
+void add_model_flags(CLI::App& command, BenchModels& models, const std::string& families);
+
+// `given`, or what suits the device.
+template <class T>
+T or_default(const std::optional<T>& given, const BenchFlags& flags, T on_cpu, T on_gpu) {
+  if (given) return *given;
+  return device_of(flags.device).is_cuda() ? on_gpu : on_cpu;
+}
+
+// One run: opens what it will write before any work, shows progress, ends on signals.
+class BenchRun {
+ public:
+  // `plots` are the suffixes of what --plot draws: "speed" makes docs/length-speed.svg of
+  // docs/length.svg.
+  BenchRun(const BenchFlags& flags, std::string label, const std::vector<std::string>& plots = {});
+
+  bench::Watch watch();
+  // Prints the table, or the rows as JSON for `--json -`; writes the JSON file. A run that was
+  // stopped prints what it has, writes nothing and throws Stopped.
+  void finish(const std::vector<bench::Row>& rows, const std::function<void()>& print_table);
+  void draw(const std::string& suffix, const bench::Plot& plot);
+
+ private:
+  const BenchFlags& flags_;
+  std::string label_;
+  std::optional<OutputFile> json_;
+  std::map<std::string, std::unique_ptr<OutputFile>> plots_;  // by suffix
+  std::unique_ptr<Progress> progress_;
+};
+
+}  // namespace convseq::cli

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include "convseq/bench/step_speed.h"
+#include "convseq/cli/bench/bench_commands.h"
+#include "convseq/cli/bench/bench_run.h"
+#include "convseq/cli/options/options.h"
+
+namespace convseq::cli {
+namespace {
+
+const std::vector<std::string> kFamilies = {"light", "dynamic", "transformer"};
+
+struct Flags {
+  BenchFlags common;
+  BenchModels models;
+  bench::StepSpeedOptions options;
+  std::optional<int64_t> tokens, source, target;
+  std::filesystem::path peer;
+  bool detail = false;
+  int64_t longest = 0;  // kernels to list
+};
+
+void print_detail(const bench::StepSpeed& speed) {
+  fmt::print("\n{}: its products alone, forward and backward\n", speed.name);
+  for (const bench::TimedProduct& product : speed.products) {
+    fmt::print("  {:<32} ×{:<4} {:>9.3f} ms {:>8.4g} TFLOP/s\n", product.what, product.count,
+               product.ms, product.flops / product.ms / 1e9);
+  }
+  fmt::print("{}: the rest, at {:.4g} GB/s\n", speed.name, speed.copy_bandwidth / 1e9);
+  for (const auto& [part, bytes] : speed.rest_bytes) {
+    fmt::print("  {:<38} {:>9.3f} ms {:>12}\n", part, 1e3 * bytes / speed.copy_bandwidth,
+               short_bytes(bytes));
+  }
+}
+
+void print_profile(const bench::StepSpeed& speed, int64_t longest) {
+  constexpr size_t kWidth = 130;
+  if (speed.kernels.empty()) {
+    return fmt::print("\n{}: the profiler saw no kernels; is CUPTI there?\n", speed.name);
+  }
+  fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "the GPU's time", "ms", "of step",
+             "launches");
+  for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
+    fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
+               part.launches);
+  }
+  for (const bench::KernelTime& kernel : speed.kernels) {
+    if (longest-- <= 0) break;
+    fmt::print("  {:>9.3f} ms {:>5}×  {}\n", kernel.ms, kernel.launches,
+               kernel.name.substr(0, kWidth));
+  }
+}
+
+void print_table(const std::vector<bench::StepSpeed>& speeds,
+                 const std::map<std::string, bench::PeerStep>& peers, const Flags& flags) {
+  fmt::print("{:<28} {:>11} {:>10} {:>9} {:>6} {:>9} {:>9} {:>8} {:>7}  {}\n", "step", "tokens/s",
+             "examples/s", "ms", "FLOPs", "memory", "products", "+ rest", "×floor", "peer");
+  for (const bench::StepSpeed& speed : speeds) {
+    fmt::print("{:<28} {:>11.0f} {:>10.1f} {:>9.2f} {:>5.1f}% {:>9}", speed.name,
+               speed.tokens_per_second(), 1e3 * static_cast<double>(speed.rows) / speed.ms,
+               speed.ms, 100 * speed.utilisation(), short_bytes(speed.peak_bytes));
+    if (!speed.products.empty()) {
+      fmt::print(" {:>9.2f} {:>8.2f} {:>7.2f}", speed.products_ms(), speed.rest_ms(),
+                 speed.ms / speed.floor_ms());
+    }
+    if (const auto peer = peers.find(speed.name); peer != peers.end()) {
+      fmt::print("  {:.2f}× PyTorch {}", speed.tokens_per_second() / peer->second.tokens_per_second,
+                 peer->second.mode);
+    }
+    fmt::print("\n");
+  }
+  for (const bench::StepSpeed& speed : speeds) {
+    if (flags.detail && !speed.products.empty()) print_detail(speed);
+    if (flags.options.profile) print_profile(speed, flags.longest);
+  }
+}
+
+void run(Flags& flags) {
+  bench::StepSpeedOptions& options = flags.options;
+  options.training.device = device_of(flags.common.device);
+  options.training.type = flags.common.type();
+  options.training.max_memory = flags.common.max_memory;
+  options.work.source = or_default<int64_t>(flags.source, flags.common, 64, options.work.source);
+  options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
+  options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
+  options.models = flags.models.configs(flags.common, kFamilies);
+  require(!options.profile || options.training.device.is_cuda(),
+          "--profile: it shows a GPU's kernels, and the device is {}; use --device cuda",
+          options.training.device.str());
+  std::map<std::string, bench::PeerStep> peers;
+  if (!flags.peer.empty()) peers = bench::read_peers(flags.peer);
+  BenchRun run(flags.common, "bench step");
+  options.watch = run.watch();
+  const auto speeds = bench::measure_steps(options);
+  std::vector<bench::Row> rows;
+  for (const bench::StepSpeed& speed : speeds) {
+    for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
+  }
+  run.finish(rows, [&] { print_table(speeds, peers, flags); });
+  require(speeds.size() == options.models.size(), "bench step: {} of {} models were measured",
+          speeds.size(), options.models.size());
+}
+
+}  // namespace
+
+void add_bench_step(CLI::App& bench) {
+  auto flags = std::make_shared<Flags>();
+  bench::StepSpeedOptions& options = flags->options;
+  CLI::App* command = bench.add_subcommand(
+      "step", "Training step on random tokens, against its matrix products and its bytes");
+  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
+            {.max = kLongest});
+  add_count(*command, "--target", flags->target, "Target length (default: 16, on a GPU 114)",
+            {.max = kLongest});
+  add_count(*command, "--tokens", flags->tokens,
+            "Source tokens per step (default: 512, on a GPU 32768)", {.max = kMostRows});
+  add_real(*command, "--padding", options.padding,
+           "Share of padding in the sources (0 = no padding and no masks)", {.max = 0.499});
+  add_enum(*command, "--optimizer", options.training.optimizer.kind, "Optimizer");
+  command->add_flag("--recompute", options.training.step.recompute,
+                    "Recompute activations in the backward pass");
+  add_rounds(*command, options.timing.rounds);
+  add_real(*command, "--round-ms", options.timing.round_ms, "Duration of a timing in milliseconds",
+           {.max = 1e6, .above_min = true});
+  command->add_option("--peer", flags->peer, "Output of bench/peer_step.py to compare with")
+      ->type_name("FILE");
+  command->add_flag("!--no-products", options.products, "Without timing the products alone");
+  command->add_flag("--detail", flags->detail, "Every product, and the bytes of every other part");
+  command->add_flag("!--no-graph", options.training.step.graph,
+                    "Launch every step anew instead of replaying a CUDA graph");
+  CLI::Option* profile = command->add_flag(
+      "--profile", options.profile, "Ten more steps with the GPU's time by part of the step");
+  add_count(*command, "--longest", flags->longest, "Number of kernels of the profile to list",
+            {.max = kMostRows})
+      ->default_str("")
+      ->needs(profile);
+  add_bench_flags(*command, flags->common);
+  command->footer(
+      "×floor: the step against its matrix products timed alone plus moving the bytes of the rest "
+      "once.\nExample:\n  python3 bench/peer_step.py > peer.jsonl\n  convseq bench step --device "
+      "cuda --peer peer.jsonl --json bench/results/step-h200.json");
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace convseq::cli

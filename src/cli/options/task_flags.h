@@ -1,0 +1,32 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "convseq/data/task/task_reader.h"
+
+namespace convseq::cli {
+
+// The flags of every command that reads labelled data: a task by name or file, or the user's own
+// tables with --source and --target.
+struct TaskFlags {
+  std::string task;
+  std::vector<std::string> train, validation,
+      test;  // files, instead of TASK's or with its templates
+  std::string data = "data";
+  std::string source, target;
+  std::vector<std::string> labels;
+  std::string positive_label;
+  std::vector<Metric> metrics;                           // none: the task's
+  int64_t max_source_tokens = 0, max_target_tokens = 0;  // 0: the task's
+  OnBadLine on_bad_line = OnBadLine::Stop;
+};
+
+void add_task_flags(CLI::App& command, TaskFlags& flags);
+
+// The task that the flags name. Where they name tables without templates, those of the `remembered`
+// task (of a model folder) are used; without one, an Error names the columns and the flags. Where
+// they name nothing at all, the remembered task is looked up by its name.
+Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered = {});
+
+}  // namespace convseq::cli

@@ -1,0 +1,86 @@
+#include "convseq/data/io/line_reader.h"
+
+#include <cstring>
+
+#include "convseq/base/error.h"
+#include "convseq/text/utf8.h"
+
+namespace convseq {
+namespace {
+constexpr size_t kBufferBytes = 256 << 10;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+}  // namespace
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
+
+LineReader::LineReader(std::filesystem::path path, LineReaderOptions options)
+    : path_(std::move(path)),
+      max_line_bytes_(options.max_line_bytes),
+      bad_lines_(options.bad_lines != nullptr ? *options.bad_lines : stopping_),
+      source_(ByteSource::open(path_)),
+      buffer_(kBufferBytes) {}
+
+bool LineReader::next(std::string& line) {
+  while (!done_) {
+    Got got = Got::Nothing;
+    ++line_number_;
+    try {
+      got = read_line(line, bad_lines_.stops());
+    } catch (const Error& error) {
+      done_ = true;
+      report(fmt::format("{}; nothing after it can be read", error.what()));
+      return false;
+    }
+    if (got == Got::Nothing) {
+      --line_number_;
+      done_ = true;
+    } else if (got == Got::LongLine) {
+      report(fmt::format("a line of more than {} bytes", max_line_bytes_));
+    } else if (const auto invalid = find_invalid_utf8(line)) {
+      report(fmt::format("not UTF-8: byte {} of the line is 0x{:02X}", *invalid + 1,
+                         static_cast<unsigned char>(line[*invalid])));
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
+void LineReader::skip(int64_t lines) {
+  std::string line;
+  while (lines-- > 0 && read_line(line) != Got::Nothing) ++line_number_;
+}
+
+LineReader::Got LineReader::read_line(std::string& line, bool leave_long_line) {
+  line.clear();
+  bool too_long = false, any = false, ended = false;
+  while (!ended && (begin_ < end_ || fill())) {
+    any = true;
+    const char* start = buffer_.data() + begin_;
+    const auto* newline = static_cast<const char*>(std::memchr(start, '\n', end_ - begin_));
+    ended = newline != nullptr;
+    const size_t count = ended ? static_cast<size_t>(newline - start) : end_ - begin_;
+    too_long = too_long || line.size() + count > max_line_bytes_;
+    if (too_long && leave_long_line) return Got::LongLine;
+    if (!too_long) line.append(start, count);
+    begin_ += count + (ended ? 1 : 0);
+  }
+  if (!any) return Got::Nothing;
+  if (too_long) return Got::LongLine;
+  if (line.ends_with('\r')) line.pop_back();
+  if (line_number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+  return Got::Line;
+}
+
+bool LineReader::fill() {
+  begin_ = 0;
+  end_ = source_->read(buffer_);
+  return end_ > 0;
+}
+
+std::string LineReader::where(int64_t line) const {
+  return fmt::format("{}:{}", path_ == "-" ? "standard input" : path_.string(),
+                     std::max<int64_t>(line, 1));
+}
+
+}  // namespace convseq

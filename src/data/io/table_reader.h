@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "convseq/data/io/line_reader.h"
+#include "convseq/data/task/row.h"
+
+namespace convseq {
+
+struct TableReaderOptions {
+  std::vector<std::string> columns;  // of a CSV or TSV file without a line of names
+  std::vector<std::string> needed;   // columns without which the file is of no use
+  LineReaderOptions lines;
+};
+
+// The rows of one file: JSON lines (.jsonl, .json), CSV (.csv: RFC 4180, fields over several lines
+// included, separated by commas or, as the first line tells, by semicolons), TSV (.tsv: tabs, no
+// quoting) or fastText's lines (.txt, .ft: the columns label and text), each also with .gz or .zst.
+// Standard input is told by how it begins. A CSV or TSV begins with a line of names. In JSON,
+// numbers and true/false become text as they are written, null an empty text.
+class TableReader {
+ public:
+  explicit TableReader(const std::filesystem::path& file, TableReaderOptions options = {});
+
+  bool next(Row& row);  // false at the end
+
+  // Whether a file's name is that of a table, which .json may be or not: false.
+  static bool has_table_name(const std::filesystem::path& file);
+  // The names of the columns: of the first row.
+  static std::vector<std::string> columns_of(const std::filesystem::path& file);
+
+  std::string where() const { return lines_.where(first_line_); }  // "file:line" of the last row
+  void report(std::string_view problem);                           // that the last row is bad
+
+ private:
+  enum class Form { JsonLines, Csv, Tsv, FastText, AsItBegins };
+  static Form form_of(const std::filesystem::path& file);
+  static Form form_of_first_line(std::string_view line);
+  bool next_line();
+  void require_columns(const std::vector<std::string>& names) const;
+  char delimiter_of_first_line() const;
+  std::vector<std::string> take_record();
+  void take_names();
+  void take_row(Row& row);
+
+  TableReaderOptions options_;
+  LineReader lines_;
+  Form form_;
+  std::vector<std::string> columns_;  // of a CSV or TSV file, once known
+  char delimiter_ = '\0';             // of a CSV file, once known
+  std::string line_;
+  int64_t first_line_ = 0;     // of the last row
+  int64_t without_a_row_ = 0;  // lines: blank ones and those of names
+  bool ended_ = false;
+};
+
+}  // namespace convseq

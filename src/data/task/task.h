@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/task/metric.h"
+#include "convseq/data/task/text_template.h"
+
+namespace convseq {
+
+using SplitFiles = std::vector<std::pair<std::string, std::vector<std::filesystem::path>>>;
+
+// What a labelled data set means as text to text. A JSON file with the same keys, or made by hand.
+struct Task {
+  std::string name;
+  std::string description;
+  SplitFiles files;
+  std::filesystem::path folder;      // of the task file: where `files` are looked for first
+  std::vector<std::string> columns;  // of CSV or TSV files without a line of names
+
+  TextTemplate source;
+  TextTemplate target;   // one of these two: a text made of the fields,
+  std::string answers;   // or a field that lists the acceptable answers; the first one is learnt
+  std::string category;  // a field by which scores are also reported apart
+
+  std::vector<std::string> labels;  // every target there may be; none: targets are free text.
+                                    // Without white space at their ends, as targets are read.
+  std::map<std::string, std::string> label_map;  // "0" -> "negative"; what is not in it stays
+  std::string positive_label;                    // of f1
+  std::vector<Metric> metrics = {Metric::Accuracy};
+  std::map<std::string, std::vector<std::string>> drop;  // rows with such a field are left out
+
+  int64_t max_source_tokens = 512;  // the EOS included
+  int64_t max_target_tokens = 64;
+  std::string cut;  // the field of the source that is cut first; none: the longest one
+
+  // What a task file says, without the files: what a model folder remembers of its task. Reading it
+  // takes files too, where there are any, and refuses what check() refuses.
+  Json to_json() const;
+  static Task from_json(const JsonObject& json);
+
+  // An Error names what does not fit together, and `origin` as its place.
+  void check(const std::string& origin) const;
+
+  bool has_split(const std::string& split) const;
+  const std::vector<std::filesystem::path>& files_of(const std::string& split) const;
+  std::vector<std::string> needed_fields() const;
+};
+
+// The tasks of configs/tasks, built into the program.
+std::vector<std::string> task_names();
+
+// A task's name, or a task file.
+Task find_task(const std::string& name_or_path);
+
+// A task without a file of its own: somebody's tables and two templates.
+Task ad_hoc_task(const std::string& source, const std::string& target, SplitFiles files);
+
+}  // namespace convseq

@@ -1,0 +1,91 @@
+#include "convseq/data/task/task_encoder.h"
+
+namespace convseq {
+namespace {
+
+using Span = TextTemplate::Span;
+
+// The tokens of `span`, as [first, last). "▁word" may begin with the space before it.
+std::pair<size_t, size_t> tokens_of(Span span, const std::vector<Token>& tokens) {
+  const auto first = std::partition_point(
+      tokens.begin(), tokens.end(), [&](const Token& token) { return token.end <= span.begin; });
+  const auto last = std::partition_point(
+      first, tokens.end(), [&](const Token& token) { return token.begin < span.end; });
+  return {first - tokens.begin(), last - tokens.begin()};
+}
+
+void erase(TextTemplate::Rendered& source, size_t begin, size_t end) {
+  source.text.erase(begin, end - begin);
+  const auto moved = [&](size_t at) {
+    return at >= end ? at - (end - begin) : std::min(at, begin);
+  };
+  for (Span& span : source.spans) span = {moved(span.begin), moved(span.end)};
+}
+
+}  // namespace
+
+TaskEncoder::TaskEncoder(const Task& task, const Tokenizer& tokenizer)
+    : tokenizer_(tokenizer),
+      source_limit_(static_cast<size_t>(task.max_source_tokens - 1)),
+      target_limit_(static_cast<size_t>(task.max_target_tokens - 1)) {
+  const auto& fields = task.source.fields();
+  cut_first_ =
+      static_cast<size_t>(std::find(fields.begin(), fields.end(), task.cut) - fields.begin());
+}
+
+Example TaskEncoder::encode(const TaskExample& example) {
+  Example ids{tokenizer_.encode(example.source.text), tokenizer_.encode(example.target)};
+  if (ids.source.size() > source_limit_) {
+    ++sources_cut_;
+    ids.source = fit(example.source);
+  }
+  if (ids.target.size() > target_limit_) {
+    ++targets_cut_;
+    ids.target.resize(target_limit_);
+  }
+  ids.source.push_back(Vocabulary::kEos);
+  ids.target.push_back(Vocabulary::kEos);
+  return ids;
+}
+
+std::vector<int32_t> TaskEncoder::fit(TextTemplate::Rendered source) const {
+  std::vector<Token> tokens = tokenizer_.tokens(source.text);
+  while (tokens.size() > source_limit_) {
+    const Span field = field_to_cut(source.spans, tokens);
+    if (field.begin == field.end) break;  // only the template's own words are left
+    const auto [first, last] = tokens_of(field, tokens);
+    const size_t excess = std::min(tokens.size() - source_limit_, last - first);
+    const size_t end = excess == 0 ? field.begin : tokens[last - excess].begin;
+    erase(source, std::max(end, field.begin), field.end);
+    tokens = tokenizer_.tokens(source.text);
+  }
+  std::vector<int32_t> ids;
+  for (const Token& token : tokens) ids.push_back(token.id);
+  ids.resize(std::min(ids.size(), source_limit_));
+  return ids;
+}
+
+Span TaskEncoder::field_to_cut(const std::vector<Span>& spans,
+                               const std::vector<Token>& tokens) const {
+  if (cut_first_ < spans.size() && spans[cut_first_].begin < spans[cut_first_].end) {
+    return spans[cut_first_];
+  }
+  const auto length = [&](Span span) {
+    const auto [first, last] = tokens_of(span, tokens);
+    return last - first;
+  };
+  return *std::max_element(spans.begin(), spans.end(),
+                           [&](Span a, Span b) { return length(a) < length(b); });
+}
+
+void require_labels_fit(const Task& task, const Tokenizer& tokenizer) {
+  for (const std::string& label : task.labels) {
+    const int64_t tokens = std::ssize(tokenizer.encode(label)) + 1;  // the EOS
+    require(tokens <= task.max_target_tokens,
+            "{}: the label \"{}\" has {} tokens and max_target_tokens is {}; use "
+            "--max-target-tokens {} or a tokenizer with more pieces",
+            task.name, label, tokens, task.max_target_tokens, tokens);
+  }
+}
+
+}  // namespace convseq

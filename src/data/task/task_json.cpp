@@ -1,0 +1,89 @@
+#include "convseq/base/file/json_file.h"
+#include "convseq/data/task/task.h"
+#include "convseq/text/trim.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+JsonObject inner(const JsonObject& json, const std::string& key) {
+  return {json.has(key) ? json.json().at(key) : Json::object(), json.origin() + ": " + key};
+}
+
+std::vector<std::string> keys_of(const JsonObject& json) {
+  std::vector<std::string> keys;
+  for (const auto& item : json.json().items()) keys.push_back(item.key());
+  return keys;
+}
+
+TextTemplate template_from(const JsonObject& json, const std::string& key) try {
+  return TextTemplate(json.get<std::string>(key));
+} catch (const Error& error) {
+  const std::string_view message = error.what();
+  if (message.starts_with(json.origin())) throw;
+  fail("{}: {}: {}", json.origin(), key, message);
+}
+
+}  // namespace
+
+Task Task::from_json(const JsonObject& json) {
+  json.allow_only({"name", "description", "files", "columns", "source", "target", "answers",
+                   "category", "labels", "label_map", "positive_label", "metrics", "drop",
+                   "max_source_tokens", "max_target_tokens", "cut"});
+  Task task;
+  task.name = json.get<std::string>("name");
+  task.description = json.get_or<std::string>("description", "");
+  const JsonObject files = inner(json, "files");
+  for (const std::string& split : keys_of(files)) {
+    const std::vector<std::string> names =
+        files.json().at(split).is_string() ? std::vector<std::string>{files.get<std::string>(split)}
+                                           : files.get<std::vector<std::string>>(split);
+    task.files.emplace_back(split, std::vector<fs::path>(names.begin(), names.end()));
+  }
+  task.columns = json.get_or("columns", task.columns);
+  task.source = template_from(json, "source");
+  if (json.has("target")) task.target = template_from(json, "target");
+  task.answers = json.get_or("answers", task.answers);
+  task.category = json.get_or("category", task.category);
+  task.labels = json.get_or("labels", task.labels);
+  for (std::string& label : task.labels) label = trimmed(label);
+  const JsonObject label_map = inner(json, "label_map");
+  for (const std::string& label : keys_of(label_map)) {
+    task.label_map[trimmed(label)] = trimmed(label_map.get<std::string>(label));
+  }
+  task.positive_label = trimmed(json.get_or("positive_label", task.positive_label));
+  task.metrics = json.get_or("metrics", task.metrics);
+  const JsonObject drop = inner(json, "drop");
+  for (const std::string& field : keys_of(drop)) {
+    task.drop[field] = drop.get<std::vector<std::string>>(field);
+  }
+  task.max_source_tokens = json.get_or("max_source_tokens", task.max_source_tokens);
+  task.max_target_tokens = json.get_or("max_target_tokens", task.max_target_tokens);
+  task.cut = json.get_or("cut", task.cut);
+  task.check(json.origin());
+  return task;
+}
+
+Json Task::to_json() const {
+  Json json = {{"name", name}, {"description", description}};
+  const auto add = [&](const char* key, const auto& value) {
+    if (!value.empty()) json[key] = value;
+  };
+  add("columns", columns);
+  add("source", source.pattern());
+  add("target", target.pattern());
+  add("answers", answers);
+  add("category", category);
+  add("labels", labels);
+  add("label_map", label_map);
+  add("positive_label", positive_label);
+  json["metrics"] = Json::array();
+  for (const Metric metric : metrics) json["metrics"].push_back(name_of(metric));
+  add("drop", drop);
+  json["max_source_tokens"] = max_source_tokens;
+  json["max_target_tokens"] = max_target_tokens;
+  add("cut", cut);
+  return json;
+}
+
+}  // namespace convseq

@@ -1,0 +1,24 @@
+#include "convseq/data/task/task_labels.h"
+
+#include <set>
+
+#include "convseq/base/error.h"
+
+namespace convseq {
+
+std::vector<std::string> labels_in(const Task& task, const std::string& split,
+                                   TaskReaderOptions options) {
+  constexpr size_t kMost = 1000;
+  std::set<std::string> labels;
+  TaskReader reader(task, split, std::move(options));
+  for (TaskExample example; reader.next(example);) {
+    labels.insert(example.target);
+    require(labels.size() <= kMost,
+            "{}: the split {} has more than {} different targets; are they free text? --labels "
+            "names the labels",
+            task.name, split, kMost);
+  }
+  return {labels.begin(), labels.end()};
+}
+
+}  // namespace convseq

@@ -1,0 +1,127 @@
+#include "convseq/data/task/task_reader.h"
+
+#include <fmt/ranges.h>
+
+#include "convseq/base/error.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/text/trim.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+std::string brief_list(const std::vector<std::string>& labels) {
+  constexpr size_t kShown = 12;
+  const auto end = labels.begin() + static_cast<std::ptrdiff_t>(std::min(labels.size(), kShown));
+  std::string text = fmt::format("{}", fmt::join(labels.begin(), end, ", "));
+  if (labels.size() > kShown) text += fmt::format(", … ({} in all)", labels.size());
+  return text;
+}
+
+}  // namespace
+
+fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& data) {
+  if (file == "-") return file;
+  const fs::path beside = task.folder / file, under = data / file;
+  if (fs::exists(beside)) return beside;
+  require(!file.is_absolute(), "{}: no such file", file.string());
+  const bool is_table = task.folder.empty() && task.name == file.filename();
+  require(!is_table || fs::exists(under), "{}: no such file, nor {}", file.string(),
+          under.string());
+  require(
+      fs::exists(under),
+      "the task {} has no file {}, nor {}; --data or CONVSEQ_DATA names the folder that holds it",
+      task.name, beside.string(), under.string());
+  return under;
+}
+
+TaskReader::TaskReader(const Task& task, const std::string& split, TaskReaderOptions options)
+    : task_(task), split_(split), options_(std::move(options)) {
+  if (options_.lines.bad_lines != nullptr) skipped_before_ = options_.lines.bad_lines->skipped();
+  for (const fs::path& file : task_.files_of(split)) {
+    files_.push_back(find_task_file(task_, file, options_.data));
+  }
+}
+
+bool TaskReader::next(TaskExample& example) {
+  while (table_ || open_next_file()) {
+    while (table_->next(row_)) {
+      try {
+        if (is_dropped(row_)) {
+          ++dropped_;
+          continue;
+        }
+        fill(row_, example);
+        ++read_;
+        return true;
+      } catch (const Error& error) {
+        table_->report(error.what());
+      }
+    }
+    table_.reset();
+  }
+  require(read_ > 0, "the split {} of the task {} has no example that can be used", split_,
+          task_.name);
+  return false;
+}
+
+bool TaskReader::open_next_file() {
+  if (opened_ == files_.size()) return false;
+  table_.emplace(files_[opened_++], TableReaderOptions{.columns = task_.columns,
+                                                       .needed = task_.needed_fields(),
+                                                       .lines = options_.lines});
+  return true;
+}
+
+bool TaskReader::is_dropped(const Row& row) const {
+  for (const auto& [field, values] : task_.drop) {
+    if (std::find(values.begin(), values.end(), row.text(field)) != values.end()) return true;
+  }
+  return false;
+}
+
+void TaskReader::fill(const Row& row, TaskExample& example) const {
+  example.source = task_.source.render(row);
+  example.answers = answers_in(row);
+  for (std::string& answer : example.answers) {
+    require(task_.labels.empty() ||
+                std::find(task_.labels.begin(), task_.labels.end(), answer) != task_.labels.end(),
+            "the label \"{}\" is not in the task's list: {}", brief_text(answer),
+            brief_list(task_.labels));
+  }
+  example.target = example.answers.front();
+  example.category = task_.category.empty() ? "" : row.text(task_.category);
+}
+
+// An empty field, or JSON's null, is no answer, unless the task's label_map says what it stands
+// for.
+std::vector<std::string> TaskReader::answers_in(const Row& row) const {
+  const auto mapped = [&](const std::string& answer) {
+    const auto found = task_.label_map.find(answer);
+    return found == task_.label_map.end() ? answer : found->second;
+  };
+  std::vector<std::string> answers;
+  if (task_.answers.empty()) {
+    const auto& fields = task_.target.fields();
+    const bool empty = std::all_of(fields.begin(), fields.end(), [&](const std::string& field) {
+      return trimmed(row.text(field)).empty();
+    });
+    const std::string answer = mapped(trimmed(task_.target.render(row).text));
+    require(!answer.empty() && (!empty || fields.empty() || task_.label_map.contains("")),
+            "has no target: {} is empty", fmt::join(fields, ", "));
+    return {answer};
+  }
+  for (const std::string& item : row.field(task_.answers).items) {
+    if (std::string answer = mapped(trimmed(item)); !answer.empty()) answers.push_back(answer);
+  }
+  require(!answers.empty(), "the field {} lists no answer", task_.answers);
+  return answers;
+}
+
+RowTotals TaskReader::totals() const {
+  const int64_t skipped =
+      options_.lines.bad_lines == nullptr ? 0 : options_.lines.bad_lines->skipped();
+  return {.rows = read_, .skipped = skipped - skipped_before_, .dropped = dropped_};
+}
+
+}  // namespace convseq

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "convseq/dist/communicator.h"
+
+namespace convseq {
+
+struct GradientBucketsOptions {
+  double megabytes = 25;  // of one bucket: small enough to start early, large enough to be fast
+  bool overlap = true;    // false: everything is summed in finish()
+  // Of each parameter its fp32 master, or nothing. The sums of all processes are then the masters'
+  // gradients in fp32, to which what these held before is added, and the parameters have none.
+  std::vector<torch::Tensor> masters = {};
+};
+
+// Sums the gradients of all processes while the backward pass goes on:
+//
+//   buckets.start();        // before the backward pass that completes the gradients, that is the
+//   loss.backward();        // last one of an accumulation; earlier ones only add up
+//   buckets.finish(count);  // gradient = sum over the processes / count
+//
+// The backward pass meets the parameters last registered first; so do the buckets, and they are
+// sent in one fixed order, so that the processes agree and a run repeats bit for bit. A parameter
+// without gradient counts as zero where another process has one, and stays without where none has.
+// With one process only the division is left, and a backward pass that failed may be started anew.
+class GradientBuckets {
+ public:
+  // Parameters that need no gradient are left alone. The communicator must outlive this.
+  GradientBuckets(Communicator& communicator, const std::vector<torch::Tensor>& parameters,
+                  GradientBucketsOptions options = {});
+  ~GradientBuckets();
+  GradientBuckets(const GradientBuckets&) = delete;
+  GradientBuckets& operator=(const GradientBuckets&) = delete;
+
+  void start();
+  void finish(double divisor);
+
+  size_t bucket_count() const { return buckets_.size(); }
+
+ private:
+  struct Bucket {
+    std::vector<torch::Tensor> parameters;
+    std::vector<torch::Tensor> masters;  // or empty
+    torch::Tensor flat;  // all gradients, then one number a parameter: how many have one
+    std::vector<torch::Tensor> slices;  // of `flat`, shaped as the parameters
+    torch::Tensor present;              // the end of `flat`
+    std::vector<bool> ready;
+    size_t missing = 0;  // gradients that are not ready
+    std::unique_ptr<Communicator::Pending> pending;
+  };
+
+  void allocate(Bucket& bucket) const;
+  void gradient_is_ready(size_t bucket, size_t slot);
+  void send(Bucket& bucket);
+  void receive(Bucket& bucket, double divisor);
+
+  Communicator& communicator_;
+  GradientBucketsOptions options_;
+  std::vector<torch::Tensor> parameters_;
+  std::vector<Bucket> buckets_;
+  size_t next_ = 0;  // the first bucket not sent
+  bool started_ = false;
+};
+
+}  // namespace convseq

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "convseq/dist/launch.h"
+
+namespace convseq {
+
+// Gives rank 0's `bytes` to every process, through the TCP store that torchrun's MASTER_ADDR and
+// MASTER_PORT name. Rank 0 returns when all have read them.
+std::string share_over_tcp(const std::string& bytes, const Launch& launch,
+                           const Environment& environment = process_environment);
+
+}  // namespace convseq

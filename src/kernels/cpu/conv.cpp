@@ -1,0 +1,171 @@
+#include "convseq/kernels/conv.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "convseq/base/error.h"
+#include "convseq/kernels/cpu/conv_loops.h"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr int64_t kPieceRows = 64;
+constexpr int64_t kPartSize = 32768;  // values worth a thread's while
+
+struct Loops {
+  const ConvLoops& conv;
+  const DynamicLoops& dynamic;
+};
+
+Loops loops_of(CpuLevel level) {
+  switch (level) {
+#ifdef __x86_64__
+    case CpuLevel::Avx512:
+      return {avx512::kConvLoops, avx512::kDynamicLoops};
+    case CpuLevel::Avx2:
+      return {avx2::kConvLoops, avx2::kDynamicLoops};
+#endif
+    default:
+      return {baseline::kConvLoops, baseline::kDynamicLoops};
+  }
+}
+
+void check(const ConvShape& shape) {
+  require(shape.batch >= 0 && shape.time >= 0 && shape.channels >= 0, "conv: sizes {}, {}, {}",
+          shape.batch, shape.time, shape.channels);
+  require(shape.kernel >= 1 && shape.dilation >= 1, "conv: kernel {}, dilation {}", shape.kernel,
+          shape.dilation);
+  require(shape.heads >= 1 && shape.channels % shape.heads == 0,
+          "conv: {} channels do not divide into {} heads", shape.channels, shape.heads);
+  const int64_t reach = (shape.kernel - 1) * shape.dilation;
+  require(shape.left >= 0 && shape.left <= reach, "conv: reads {} to the left; wants 0..{}",
+          shape.left, reach);
+}
+
+void check(const ConvShape& shape, const DynamicTaps& taps) {
+  check(shape);
+  require(stride_of(shape, taps) >= shape.heads * shape.kernel,
+          "dynamic_conv: taps {} apart for {} of a position", taps.stride,
+          shape.heads * shape.kernel);
+}
+
+// Long enough that what neighbours both need costs little; by the shape alone.
+Pieces cut(const ConvShape& shape) {
+  const int64_t tiles = kTile * shape.dilation;  // pieces hold whole tiles
+  const int64_t wanted = std::max(kPieceRows, 4 * (shape.kernel - 1) * shape.dilation);
+  const int64_t rows =
+      std::min((wanted + tiles - 1) / tiles * tiles, std::max<int64_t>(1, shape.time));
+  return {.rows = rows, .a_sequence = (shape.time + rows - 1) / rows};
+}
+
+Pieces cut_rows(const ConvShape& shape) {  // where positions know nothing of one another
+  const int64_t rows = std::min(kPieceRows, std::max<int64_t>(1, shape.time));
+  return {.rows = rows, .a_sequence = (shape.time + rows - 1) / rows};
+}
+
+int64_t count_of(const ConvShape& shape, const Pieces& pieces) {
+  return shape.batch * pieces.a_sequence;
+}
+
+void spread_over_threads(const CpuRun& run, const ConvShape& shape, int64_t count,
+                         int64_t rows_a_piece, const std::function<void(Part)>& work) {
+  if (count == 0 || shape.channels == 0) return;
+  const int64_t grain = std::max<int64_t>(1, kPartSize / (rows_a_piece * shape.channels));
+  run.parallel(count, grain, [&](int64_t begin, int64_t end) { work({begin, end}); });
+}
+
+std::unique_ptr<float[]> spread(const ConvLoops& loops, const ConvShape& shape, const float* taps,
+                                bool reversed) {
+  auto out =
+      std::make_unique_for_overwrite<float[]>(static_cast<size_t>(shape.channels * shape.kernel));
+  loops.spread(shape, taps, reversed, out.get());
+  return out;
+}
+
+}  // namespace
+
+std::vector<CpuLevel> cpu_levels() {
+  std::vector<CpuLevel> levels = {CpuLevel::Baseline};
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    levels.push_back(CpuLevel::Avx2);
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    levels.push_back(CpuLevel::Avx512);
+  }
+#endif
+  return levels;
+}
+
+CpuLevel widest_cpu_level() {
+  static const CpuLevel widest = cpu_levels().back();
+  return widest;
+}
+
+void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
+  check(shape);
+  const ConvLoops& loops = loops_of(run.level).conv;
+  const Pieces pieces = cut(shape);
+  const auto taps = spread(loops, shape, arrays.taps, /*reversed=*/false);
+  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows,
+                      [&](Part part) { loops.forward(shape, arrays, taps.get(), pieces, part); });
+}
+
+void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run) {
+  check(shape);
+  const ConvLoops& loops = loops_of(run.level).conv;
+  const Pieces pieces = cut(shape);
+  const int64_t count = count_of(shape, pieces), tap_count = shape.heads * shape.kernel;
+  const auto taps = spread(loops, shape, arrays.taps, /*reversed=*/true);
+  const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count * tap_count));
+  spread_over_threads(run, shape, count, pieces.rows, [&](Part part) {
+    loops.backward(shape, arrays, taps.get(), sums.get(), pieces, part);
+  });
+  if (arrays.dtaps == nullptr) return;
+  std::fill_n(arrays.dtaps, tap_count, 0.0F);
+  if (shape.channels == 0) return;
+  // In the order of the pieces, whoever made them.
+  for (int64_t n = 0; n < count; ++n) {
+    for (int64_t i = 0; i < tap_count; ++i) arrays.dtaps[i] += sums[n * tap_count + i];
+  }
+}
+
+void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
+  const Pieces pieces = cut_rows(shape);
+  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+    loops_of(run.level).conv.glu_forward(shape, arrays, pieces, part);
+  });
+}
+
+void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run) {
+  const Pieces pieces = cut_rows(shape);
+  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+    loops_of(run.level).conv.glu_backward(shape, arrays, pieces, part);
+  });
+}
+
+void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,
+                              const CpuRun& run) {
+  check(shape, arrays.taps);
+  const Pieces pieces = cut_rows(shape);
+  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+    loops_of(run.level).dynamic.forward(shape, arrays, pieces, part);
+  });
+}
+
+void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays,
+                               const CpuRun& run) {
+  check(shape, arrays.taps);
+  const Pieces pieces = cut(shape);
+  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+    loops_of(run.level).dynamic.backward(shape, arrays, pieces, part);
+  });
+}
+
+void conv_step_cpu(const ConvShape& shape, const ConvStep& arrays, const CpuRun& run) {
+  spread_over_threads(run, shape, shape.batch, shape.kernel,
+                      [&](Part part) { loops_of(run.level).dynamic.step(shape, arrays, part); });
+}
+
+}  // namespace convseq::kernels

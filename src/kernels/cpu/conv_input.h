@@ -1,0 +1,94 @@
+#pragma once
+
+#include "convseq/kernels/cpu/conv_tile_loops.h"
+
+// Where static convolutions read and their gradients go; for files compiled once a level.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+
+template <class T, class Out>
+CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed) {
+  Output<1, Out> out(streamed);
+  for_blocks(0, channels, [&](auto width, int64_t c) {
+    constexpr int W = decltype(width)::kValue;
+    __builtin_prefetch(x + c + 512);  // into the next row, which lies on other pages
+    __builtin_prefetch(x + channels + c + 512);
+    const Floats<W> gated[1] = {load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c))};
+    out.template write<W>(y + c, 0, gated);
+  });
+}
+
+// What a convolution reads: x itself, or the gate of x. `read` gives R rows of W channels, `write`
+// turns their gradients into those of x.
+template <class T>
+struct PlainInput {
+  const T* x;
+  T* dx;
+  int64_t stride;  // from one row of a tile to the next
+  bool streamed;
+
+  template <int R>
+  struct Outputs {
+    explicit Outputs(bool streamed) : dx(streamed) {}
+    Output<R, T> dx;
+  };
+
+  CONVSEQ_INLINE void fetch_next_of(int64_t at) const { fetch_next(x + at, stride); }
+  template <int R, int W>
+  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
+    for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
+  }
+  template <int R, int W>
+  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
+    if (dx != nullptr) out.dx.template write<W>(dx + at, stride, gradient);
+  }
+};
+
+template <int R, class T>
+struct GateOutputs {
+  explicit GateOutputs(bool streamed) : values(streamed), gates(streamed) {}
+  Output<R, T> values, gates;
+};
+
+template <int R, int W, class T>
+CONVSEQ_INLINE void gate_gradient(const T* x, int64_t channels, int64_t stride,
+                                  const Floats<W> (&gradient)[R], T* dx, GateOutputs<R, T>& out) {
+  Floats<W> of_value[R], of_gate[R];
+  for (int r = 0; r < R; ++r) {
+    const auto value = load<W>(x + r * stride),
+               open = sigmoid<W>(load<W>(x + r * stride + channels));
+    of_value[r] = gradient[r] * open;
+    of_gate[r] = gradient[r] * value * open * (1.0F - open);
+  }
+  out.values.template write<W>(dx, stride, of_value);
+  out.gates.template write<W>(dx + channels, stride, of_gate);
+}
+
+template <class T>
+struct GatedInput {
+  const T* x;
+  T* dx;
+  int64_t stride;
+  int64_t channels;
+  bool streamed;
+
+  template <int R>
+  using Outputs = GateOutputs<R, T>;
+
+  CONVSEQ_INLINE void fetch_next_of(int64_t at) const {
+    fetch_next(x + at, stride);
+    fetch_next(x + at + channels, stride);
+  }
+  template <int R, int W>
+  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
+    for (int r = 0; r < R; ++r) {
+      const T* row = x + at + r * stride;
+      input[r] = load<W>(row) * sigmoid<W>(load<W>(row + channels));
+    }
+  }
+  template <int R, int W>
+  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], Outputs<R>& out) const {
+    if (dx != nullptr) gate_gradient<R, W>(x + at, channels, stride, gradient, dx + at, out);
+  }
+};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "convseq/kernels/cpu/conv_loops.h"
+#include "convseq/kernels/cpu/vector.h"
+
+// What the loops over static and over dynamic taps share; for files compiled once a level.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+
+CONVSEQ_INLINE int64_t reach_of(const ConvShape& shape) {
+  return (shape.kernel - 1) * shape.dilation;
+}
+
+CONVSEQ_INLINE Pieces::Piece piece_of(const ConvShape& shape, Pieces pieces, int64_t n) {
+  const int64_t begin = n % pieces.a_sequence * pieces.rows;
+  return {.sequence = n / pieces.a_sequence,
+          .begin = begin,
+          .end = smaller(begin + pieces.rows, shape.time)};
+}
+
+CONVSEQ_INLINE int64_t length_of(const ConvShape& shape, const int64_t* lengths, int64_t sequence) {
+  if (lengths == nullptr) return shape.time;
+  return larger<int64_t>(0, smaller(lengths[sequence], shape.time));
+}
+
+template <class T>
+CONVSEQ_INLINE const T* row_of(const void* array, int64_t row, int64_t width) {
+  return static_cast<const T*>(array) + row * width;
+}
+template <class T>
+CONVSEQ_INLINE T* row_of(void* array, int64_t row, int64_t width) {
+  return static_cast<T*>(array) + row * width;
+}
+
+template <class T>
+CONVSEQ_INLINE void zero_rows(T* first, int64_t rows, int64_t width) {
+  if (rows > 0) __builtin_memset(first, 0, static_cast<size_t>(rows * width) * sizeof(T));
+}
+
+// Whether the rows of C or 2C values that a call writes are: every C of them must fill whole lines.
+// bf16 gained nothing from it.
+template <class T>
+CONVSEQ_INLINE bool is_streamed(const ConvShape& shape, const void* rows, int64_t width) {
+  constexpr int64_t kSize = sizeof(T);
+  return kCanStream && kSize == sizeof(float) &&
+         shape.batch * shape.time * width * kSize >= kStreamedBytes &&
+         shape.channels * kSize % kLine == 0 && reinterpret_cast<uintptr_t>(rows) % kLine == 0;
+}
+
+// R rows on their way to memory, block of channels after block: where streamed, they wait until
+// they make up whole lines.
+template <int R, class T>
+class Output {
+ public:
+  explicit Output(bool streamed) : streamed_(streamed) {}
+
+  template <int W>
+  CONVSEQ_INLINE void write(T* to, int64_t stride, const Floats<W> (&rows)[R]) {
+    if (W == kLanes && streamed_) {
+      const int64_t at = W == kLength ? 0 : reinterpret_cast<uintptr_t>(to) % kLine / sizeof(T);
+      for (int r = 0; r < R; ++r) store<W>(lines_[r] + at, rows[r]);
+      if (at + W < kLength) return;
+      for (int r = 0; r < R; ++r) {
+        stream_line(reinterpret_cast<float*>(to - at + r * stride),
+                    reinterpret_cast<const float*>(lines_[r]));
+      }
+    } else {
+      for (int r = 0; r < R; ++r) store<W>(to + r * stride, rows[r]);
+    }
+  }
+
+ private:
+  static constexpr int64_t kLength = kLine / sizeof(T);
+  alignas(kLine) T lines_[R][kLength];
+  bool streamed_;
+};
+
+// The time steps [begin, end) of a sequence; what lies outside reads as zeros.
+template <class T>
+struct Rows {
+  const T* first;
+  int64_t begin, end, width;
+  const T* zeros;
+
+  CONVSEQ_INLINE const T* operator[](int64_t time) const {
+    return time >= begin && time < end ? first + (time - begin) * width : zeros;
+  }
+};
+
+template <class F>
+CONVSEQ_INLINE void with_type(Type type, const F& f) {
+  if (type == Type::Fp32) {
+    f(float{});
+  } else {
+    f(Bf16{});
+  }
+}
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,0 +1,278 @@
+#include "convseq/kernels/cpu/conv_rows.h"
+
+// Taps of each position's own, and one step of decoding. The unit of work is one position of one
+// head: its taps are scalars, its channels a few vectors.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+namespace {
+
+constexpr int kVectors = 4;   // of channels, that a tap is loaded for
+constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
+
+// f(number of vectors, width, c): as for_blocks, but first several vectors at a time.
+template <class F>
+CONVSEQ_INLINE void for_wide_blocks(int64_t begin, int64_t end, const F& f) {
+  int64_t c = begin;
+  for (; c + kVectors * kLanes <= end; c += kVectors * kLanes) {
+    f(Number<kVectors>{}, Number<kLanes>{}, c);
+  }
+  for_blocks(c, end, [&](auto width, int64_t at) { f(Number<1>{}, width, at); });
+}
+
+template <class T>
+CONVSEQ_INLINE void widen(const T* from, int64_t count, float* to) {
+  for_blocks(0, count, [&](auto width, int64_t i) {
+    constexpr int W = decltype(width)::kValue;
+    store<W>(to + i, load<W>(from + i));
+  });
+}
+
+template <class T>
+CONVSEQ_INLINE void narrow(const float* from, int64_t count, T* to) {
+  for_blocks(0, count, [&](auto width, int64_t i) {
+    constexpr int W = decltype(width)::kValue;
+    store<W>(to + i, load<W>(from + i));
+  });
+}
+
+// Softmax over each k of [H,k], in place.
+void softmax(float* taps, int64_t heads, int64_t kernel) {
+  for (float* head = taps; head != taps + heads * kernel; head += kernel) {
+    float most = head[0];
+    for (int64_t j = 1; j < kernel; ++j) most = larger(most, head[j]);
+    for (int64_t j = 0; j < kernel; ++j) head[j] -= most;
+  }
+  for_blocks(0, heads * kernel, [&](auto width, int64_t i) {
+    constexpr int W = decltype(width)::kValue;
+    store<W>(taps + i, exp<W>(load<W>(taps + i)));
+  });
+  for (float* head = taps; head != taps + heads * kernel; head += kernel) {
+    float sum = 0;
+    for (int64_t j = 0; j < kernel; ++j) sum += head[j];
+    const float scale = 1 / sum;
+    for (int64_t j = 0; j < kernel; ++j) head[j] *= scale;
+  }
+}
+
+// The gradient of the logits from that of their softmax, in place: w ⊙ (dw − Σ w dw).
+void softmax_back(const float* taps, int64_t heads, int64_t kernel, float* gradient) {
+  for (int64_t head = 0; head < heads; ++head, taps += kernel, gradient += kernel) {
+    float inner = 0;
+    for (int64_t j = 0; j < kernel; ++j) inner += taps[j] * gradient[j];
+    for (int64_t j = 0; j < kernel; ++j) gradient[j] = taps[j] * (gradient[j] - inner);
+  }
+}
+
+// [H,k] of one position, as fp32 taps.
+void read_taps(const ConvShape& shape, const DynamicTaps& taps, int64_t position, float* to) {
+  const int64_t count = shape.heads * shape.kernel;
+  with_type(taps.type, [&](auto zero) {
+    widen(row_of<decltype(zero)>(taps.values, position, stride_of(shape, taps)), count, to);
+  });
+  if (taps.softmax) softmax(to, shape.heads, shape.kernel);
+}
+
+// What one position reads: rows of channels, and for each the tap of head 0, the next head's being
+// k further.
+template <class T>
+struct Terms {
+  const T** rows;
+  const float** taps;
+  int64_t count;
+
+  CONVSEQ_INLINE void add(const T* row, const float* tap) {
+    rows[count] = row;
+    taps[count++] = tap;
+  }
+};
+
+// y[c] = Σ_n taps[n][head of c] · rows[n][c]
+template <class T>
+void add_up(const ConvShape& shape, const Terms<T>& terms, T* y) {
+  const int64_t group = shape.channels / shape.heads;
+  for (int64_t head = 0; head < shape.heads; ++head) {
+    for_wide_blocks(head * group, (head + 1) * group, [&](auto vectors, auto width, int64_t c) {
+      constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
+      Floats<W> sum[V] = {};
+      for (int64_t n = 0; n < terms.count; ++n) {
+        const auto tap = broadcast<W>(terms.taps[n][head * shape.kernel]);
+        for (int v = 0; v < V; ++v) sum[v] += tap * load<W>(terms.rows[n] + c + v * W);
+      }
+      for (int v = 0; v < V; ++v) store<W>(y + c + v * W, sum[v]);
+    });
+  }
+}
+
+// sums[n] = Σ_c dy[c] · rows[n][c] over one head's channels, N rows.
+template <int N, class T>
+CONVSEQ_INLINE void inner_products(const T* dy, const T* const* rows, int64_t begin, int64_t end,
+                                   float* sums) {
+  Floats<kLanes> wide[N] = {};
+  int64_t c = begin;
+  for (; c + kLanes <= end; c += kLanes) {
+    const auto gradient = load<kLanes>(dy + c);
+    for (int n = 0; n < N; ++n) wide[n] += gradient * load<kLanes>(rows[n] + c);
+  }
+  for (int n = 0; n < N; ++n) sums[n] = sum_of<kLanes>(wide[n]);
+  for (; c < end; ++c) {
+    const auto gradient = load<1>(dy + c);
+    for (int n = 0; n < N; ++n) sums[n] += (gradient * load<1>(rows[n] + c))[0];
+  }
+}
+
+// gradient [H,k] at one position: dy times what each tap read.
+template <class T>
+void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, float* gradient) {
+  const int64_t k = shape.kernel, group = shape.channels / shape.heads;
+  for (int64_t head = 0; head < shape.heads; ++head, gradient += k) {
+    const int64_t begin = head * group, end = begin + group;
+    int64_t j = 0;
+    for (; j + kTapBlock <= k; j += kTapBlock) {
+      inner_products<kTapBlock>(dy, rows + j, begin, end, gradient + j);
+    }
+    for (; j < k; ++j) inner_products<1>(dy, rows + j, begin, end, gradient + j);
+  }
+}
+
+template <class T>
+void forward_as(const ConvShape& shape, const DynamicConvForward& arrays, Pieces pieces,
+                Part part) {
+  const Buffer<float> taps(shape.heads * shape.kernel);
+  const Buffer<const T*> rows(shape.kernel);
+  const Buffer<const float*> tap_of(shape.kernel);
+  for (int64_t n = part.begin; n < part.end; ++n) {
+    const auto [sequence, begin, end] = piece_of(shape, pieces, n);
+    const int64_t origin = sequence * shape.time;
+    for (int64_t t = begin; t < end; ++t) {
+      read_taps(shape, arrays.taps, origin + t, taps.get());
+      Terms<T> terms{rows.get(), tap_of.get(), 0};
+      for (int64_t j = 0; j < shape.kernel; ++j) {
+        const int64_t from = t - shape.left + j * shape.dilation;
+        if (from < 0 || from >= shape.time) continue;
+        terms.add(row_of<T>(arrays.x, origin + from, shape.channels), taps.get() + j);
+      }
+      add_up(shape, terms, row_of<T>(arrays.y, origin + t, shape.channels));
+    }
+  }
+}
+
+template <class T>
+class DynamicBackward {
+ public:
+  DynamicBackward(const ConvShape& shape, const DynamicConvBackward& arrays, Pieces pieces)
+      : shape_(shape),
+        arrays_(arrays),
+        pieces_(pieces),
+        tap_count_(shape.heads * shape.kernel),
+        taps_((smaller(pieces.rows + reach_of(shape), shape.time)) * tap_count_),
+        gradient_(tap_count_),
+        rows_(shape.kernel),
+        tap_of_(shape.kernel),
+        zeros_(shape.channels) {
+    zeros_.zero(shape.channels);
+  }
+
+  void run(int64_t n) {
+    const auto [sequence, begin, end] = piece_of(shape_, pieces_, n);
+    origin_ = sequence * shape_.time;
+    // All positions that read one of this piece's; those of the piece are among them.
+    first_ = larger<int64_t>(0, begin + shape_.left - reach_of(shape_));
+    const int64_t last = smaller(shape_.time, end + shape_.left);
+    for (int64_t t = first_; t < last; ++t) read_taps(shape_, arrays_.taps, origin_ + t, taps(t));
+    for (int64_t t = begin; t < end; ++t) {
+      if (arrays_.dx != nullptr) input_gradient(t);
+      if (arrays_.dtaps != nullptr) taps_gradient(t);
+    }
+  }
+
+ private:
+  float* taps(int64_t t) const { return taps_.get() + (t - first_) * tap_count_; }
+
+  // dx[t] = Σ_j taps[u][j] · dy[u], u = t + left − j · dilation the position that reads t by tap j
+  void input_gradient(int64_t t) {
+    Terms<T> terms{rows_.get(), tap_of_.get(), 0};
+    for (int64_t j = 0; j < shape_.kernel; ++j) {
+      const int64_t u = t + shape_.left - j * shape_.dilation;
+      if (u < 0 || u >= shape_.time) continue;
+      terms.add(row_of<T>(arrays_.dy, origin_ + u, shape_.channels), taps(u) + j);
+    }
+    add_up(shape_, terms, row_of<T>(arrays_.dx, origin_ + t, shape_.channels));
+  }
+
+  void taps_gradient(int64_t t) {
+    const Rows<T> x{row_of<T>(arrays_.x, origin_, shape_.channels), 0, shape_.time, shape_.channels,
+                    zeros_.get()};
+    for (int64_t j = 0; j < shape_.kernel; ++j) {
+      rows_.get()[j] = x[t - shape_.left + j * shape_.dilation];
+    }
+    tap_gradient(shape_, row_of<T>(arrays_.dy, origin_ + t, shape_.channels), rows_.get(),
+                 gradient_.get());
+    if (arrays_.taps.softmax) {
+      softmax_back(taps(t), shape_.heads, shape_.kernel, gradient_.get());
+    }
+    with_type(arrays_.taps.type, [&](auto zero) {
+      narrow(gradient_.get(), tap_count_,
+             row_of<decltype(zero)>(arrays_.dtaps, origin_ + t, stride_of(shape_, arrays_.taps)));
+    });
+  }
+
+  const ConvShape& shape_;
+  const DynamicConvBackward& arrays_;
+  Pieces pieces_;
+  int64_t tap_count_;  // a position
+  Buffer<float> taps_, gradient_;
+  Buffer<const T*> rows_;
+  Buffer<const float*> tap_of_;
+  Buffer<T> zeros_;
+  int64_t origin_ = 0;  // the sequence's first row
+  int64_t first_ = 0;   // the first position that taps_ holds
+};
+
+template <class T>
+void step_as(const ConvShape& shape, const ConvStep& arrays, Part part) {
+  const int64_t channels = shape.channels, reach = reach_of(shape);
+  const Buffer<float> own(shape.heads * shape.kernel);
+  const Buffer<const T*> rows(shape.kernel);
+  const Buffer<const float*> tap_of(shape.kernel);
+  for (int64_t b = part.begin; b < part.end; ++b) {
+    const float* taps = arrays.static_taps;
+    if (taps == nullptr) {
+      read_taps(shape, arrays.dynamic_taps, b, own.get());
+      taps = own.get();
+    }
+    const T* x = row_of<T>(arrays.x, b, channels);
+    Terms<T> terms{rows.get(), tap_of.get(), 0};
+    for (int64_t j = 0; j < shape.kernel - 1; ++j) {
+      const int64_t slot = (arrays.position + j * shape.dilation) % reach;
+      terms.add(row_of<T>(arrays.ring, b * reach + slot, channels), taps + j);
+    }
+    terms.add(x, taps + shape.kernel - 1);
+    add_up(shape, terms, row_of<T>(arrays.y, b, channels));
+    if (reach > 0) {
+      __builtin_memcpy(row_of<T>(arrays.ring, b * reach + arrays.position % reach, channels), x,
+                       static_cast<size_t>(channels) * sizeof(T));
+    }
+  }
+}
+
+void forward(const ConvShape& shape, const DynamicConvForward& arrays, Pieces pieces, Part part) {
+  with_type(shape.type,
+            [&](auto zero) { forward_as<decltype(zero)>(shape, arrays, pieces, part); });
+}
+
+void backward(const ConvShape& shape, const DynamicConvBackward& arrays, Pieces pieces, Part part) {
+  with_type(shape.type, [&](auto zero) {
+    DynamicBackward<decltype(zero)> work(shape, arrays, pieces);
+    for (int64_t n = part.begin; n < part.end; ++n) work.run(n);
+  });
+}
+
+void step(const ConvShape& shape, const ConvStep& arrays, Part part) {
+  with_type(shape.type, [&](auto zero) { step_as<decltype(zero)>(shape, arrays, part); });
+}
+
+}  // namespace
+
+extern const DynamicLoops kDynamicLoops;
+const DynamicLoops kDynamicLoops = {.forward = forward, .backward = backward, .step = step};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,0 +1,171 @@
+#include "convseq/kernels/cuda/conv/conv_band.cuh"
+#include "convseq/kernels/cuda/conv/conv_paths.h"
+
+namespace convseq::kernels {
+namespace {
+
+// Steps whose rows are on their way, and rows of a block, by measurement.
+template <bool kGlu, int kBlocks>
+struct BandForwardWork {
+  static constexpr bool kShort = !kGlu && kBlocks == 2;
+  static constexpr int kAhead = kShort ? 2 : 1;
+  static constexpr int kRows = kShort ? 256 : 512;
+};
+
+struct BandForwardArrays {
+  const bf16* x;
+  const float* taps;
+  const int64_t* lengths;
+  bf16* y;
+};
+
+// Shared memory of a block, rows of one strip each.
+struct BandForwardMemory {
+  bf16* ring;
+  bf16* outputs;  // [kBandWarps, 16]
+  bf16* gates;    // [ahead, chunk]
+
+  __device__ BandForwardMemory(const BandShape& shape, uint4* memory)
+      : ring(reinterpret_cast<bf16*>(memory)),
+        outputs(ring + shape.ring * kBandStrip),
+        gates(outputs + kBandWarps * kBandTile * kBandStrip) {}
+
+  static size_t bytes(const BandShape& shape, int gate_steps) {
+    const int rows = shape.ring + kBandWarps * kBandTile + gate_steps * shape.chunk;
+    return static_cast<size_t>(rows) * kBandStrip * sizeof(bf16);
+  }
+};
+
+__device__ uint4 gate_piece(const uint4& values, const uint4& gates) {
+  const auto* value = reinterpret_cast<const unsigned*>(&values);
+  const auto* gate = reinterpret_cast<const unsigned*>(&gates);
+  uint4 made;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 a = unpack_pair(value[i]), g = unpack_pair(gate[i]);
+    reinterpret_cast<unsigned*>(&made)[i] = pack_pair(a.x * sigmoid(g.x), a.y * sigmoid(g.y));
+  }
+  return made;
+}
+
+// Brings the rows of the steps, and gates them where they are gated: each thread the very pieces it
+// copied, so that it need wait for none but itself.
+template <bool kGlu, int kAhead>
+struct BandInput {
+  const BandShape& shape;
+  const BandForwardMemory& memory;
+  BandRows rows;
+  int first;  // position of the block's first row
+  int steps;
+
+  __device__ void begin_step(int step) const {
+    if (step < steps) {
+      const int added = added_row(shape, step);
+      copy_to_ring(shape, rows, first + added, added % shape.ring, shape.chunk, memory.ring);
+      if constexpr (kGlu) {
+        bf16* gates = memory.gates + step % kAhead * shape.chunk * kBandStrip;
+        rows.for_pieces(
+            first + added, shape.chunk, [&](int row, int piece, const bf16* from, bool exists) {
+              copy_16_async(band_piece(gates, row, piece), from + shape.channels, exists);
+            });
+      }
+    }
+    end_copy_group();
+  }
+
+  __device__ void begin_halo() const {
+    if constexpr (!kGlu) copy_to_ring(shape, rows, first, 0, shape.reach(), memory.ring);
+  }
+
+  __device__ void gate_halo() const {
+    rows.for_pieces(first, shape.reach(), [&](int row, int piece, const bf16* from, bool exists) {
+      uint4 made{};
+      if (exists) {
+        made = gate_piece(*reinterpret_cast<const uint4*>(from),
+                          *reinterpret_cast<const uint4*>(from + shape.channels));
+      }
+      *reinterpret_cast<uint4*>(band_piece(memory.ring, row, piece)) = made;
+    });
+  }
+
+  __device__ void gate_step(int step) const {
+    const int added = added_row(shape, step) % shape.ring;
+    bf16* gates = memory.gates + step % kAhead * shape.chunk * kBandStrip;
+    rows.for_pieces(0, shape.chunk, [&](int row, int piece, const bf16*, bool) {
+      auto* value =
+          reinterpret_cast<uint4*>(band_piece(memory.ring, ring_row(shape, added + row), piece));
+      *value = gate_piece(*value, *reinterpret_cast<uint4*>(band_piece(gates, row, piece)));
+    });
+  }
+};
+
+template <bool kGlu, int kBlocks>
+__global__ void __launch_bounds__(kBandThreads, 6)
+    band_forward_kernel(BandShape shape, BandForwardArrays arrays) {
+  constexpr int kAhead = BandForwardWork<kGlu, kBlocks>::kAhead;
+  wait_for_work_before();
+  extern __shared__ uint4 shared_memory[];
+  const BandForwardMemory memory(shape, shared_memory);
+  const BandPlace place(shape);
+  const int channel = place.strip * kBandStrip;
+  const int pitch = shape.channels * (kGlu ? 2 : 1);
+  const int64_t sequence = int64_t{place.batch} * shape.time;
+  const BandInput<kGlu, kAhead> input{shape,
+                                      memory,
+                                      {arrays.x + sequence * pitch + channel, pitch,
+                                       real_length(arrays.lengths, place.batch, shape.time)},
+                                      place.first - shape.left,
+                                      place.steps};
+  input.begin_halo();
+  for (int step = 0; step < kAhead; ++step) input.begin_step(step);
+  BandTaps<kBlocks> taps;
+  taps.load(arrays.taps + channel / shape.head_width * shape.kernel, shape.kernel, false);
+  if constexpr (kGlu) input.gate_halo();
+
+  const int warp = threadIdx.x / kLanes;
+  bf16* outputs = memory.outputs + warp * kBandTile * kBandStrip;
+  bf16* y = arrays.y + sequence * shape.channels + channel;
+  for (int step = 0; step < place.steps; ++step) {
+    wait_for_copy_groups<kAhead - 1>();
+    if constexpr (kGlu) input.gate_step(step);
+    __syncthreads();
+    input.begin_step(step + kAhead);
+    const int start = step * shape.chunk % shape.ring;
+    for (int task = warp; task * kBandTile < shape.chunk; task += kBandWarps) {
+      const int row = band_task_row(shape, task);
+      BandSums sums = {};
+      multiply_taps(shape, taps, memory.ring, start + row, sums);
+      keep_sums(outputs, sums);
+      __syncwarp();
+      const int position = place.first + step * shape.chunk + row;
+      store_band_rows(outputs, 0, 1, [&](int r) {
+        const int at = position + r * shape.dilation;
+        return at < shape.time ? y + int64_t{at} * shape.channels : nullptr;
+      });
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace
+
+bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream) {
+  if (!fits_band(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
+  return with_bool(shape.glu, [&](auto glu) {
+    return with_band_blocks(shape.kernel, [&](auto size) {
+      using Work = BandForwardWork<glu.value, size.value>;
+      const BandShape band = band_shape(shape, Work::kRows, Work::kAhead);
+      const size_t bytes = BandForwardMemory::bytes(band, glu.value ? Work::kAhead : 0);
+      if (bytes > kBandMostBytes) return false;
+      const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
+      const auto kernel = band_forward_kernel<glu.value, size.value>;
+      allow_shared_memory(kernel, bytes);
+      launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
+                   {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+                    static_cast<bf16*>(arrays.y)});
+      return true;
+    });
+  });
+}
+
+}  // namespace convseq::kernels

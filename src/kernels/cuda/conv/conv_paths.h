@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "convseq/kernels/conv.h"
+
+// The ways a static convolution is made, fastest first. Those that return false have done nothing:
+// the shape or the alignment is not theirs.
+namespace convseq::kernels {
+
+// On the tensor cores: bf16, heads of whole strips of 64 channels, short kernels.
+bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
+bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
+size_t band_backward_workspace(const ConvShape& shape);
+
+// Tile by tile from shared memory: any heads, both types.
+bool tile_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
+bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
+size_t tile_backward_workspace(const ConvShape& shape);
+
+// One output a thread, straight from global memory: odd channel counts, taps that reach far.
+void direct_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
+void direct_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
+size_t direct_backward_workspace(const ConvShape& shape);
+
+// dtaps[h][j] = the sum of partial[s][j][g] over all slices s and the groups g of head h, in a
+// fixed order. Groups are heads or parts of them.
+void sum_tap_partials(const ConvShape& shape, const float* partial, int64_t slices, int64_t groups,
+                      float* dtaps, cudaStream_t stream);
+
+}  // namespace convseq::kernels

@@ -1,0 +1,83 @@
+#include "convseq/kernels/cuda/common.cuh"
+#include "convseq/kernels/cuda/conv/tap_softmax.cuh"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr int kThreads = 128;
+
+struct StepShape {
+  int64_t batch;
+  int channels;
+  int heads;
+  int kernel;
+  int dilation;
+  int64_t position;
+  int64_t tap_stride;  // from row to row; 0: they share one set
+  bool softmax;        // of the taps given
+};
+
+// One channel of one row a thread: no other reads or writes its slots of the ring.
+template <class T, class Tap>
+__global__ void __launch_bounds__(kThreads)
+    conv_step_kernel(StepShape shape, const T* x, const Tap* taps, T* ring, T* y) {
+  const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (index >= shape.batch * shape.channels) return;
+  const int64_t row = index / shape.channels;
+  const int channel = static_cast<int>(index % shape.channels);
+  const int head = channel / (shape.channels / shape.heads);
+  const TapSet<Tap> own(taps + row * shape.tap_stride + head * shape.kernel, shape.kernel,
+                        shape.softmax);
+
+  const int64_t slots = int64_t{shape.kernel - 1} * shape.dilation;
+  T* own_ring = ring + row * slots * shape.channels + channel;
+  float sum = 0;
+  for (int j = 0; j + 1 < shape.kernel; ++j) {
+    const int64_t position = shape.position - int64_t{shape.kernel - 1 - j} * shape.dilation;
+    if (position < 0) continue;  // before the sequence
+    sum += own.at(j) * to_float(own_ring[position % slots * shape.channels]);
+  }
+  const T now = x[index];
+  y[index] = from_float<T>(sum + own.at(shape.kernel - 1) * to_float(now));
+  if (slots > 0) own_ring[shape.position % slots * shape.channels] = now;
+}
+
+template <class T, class Tap>
+void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps, bool shared,
+                 cudaStream_t stream) {
+  const unsigned blocks =
+      grid_of(ceil_div<int64_t>(shape.batch * shape.channels, kThreads), "conv_step");
+  const StepShape step{shape.batch,
+                       static_cast<int>(shape.channels),
+                       static_cast<int>(shape.heads),
+                       static_cast<int>(shape.kernel),
+                       static_cast<int>(shape.dilation),
+                       arrays.position,
+                       shared ? 0 : stride_of(shape, arrays.dynamic_taps),
+                       !shared && arrays.dynamic_taps.softmax};
+  conv_step_kernel<T, Tap><<<blocks, kThreads, 0, stream>>>(step, static_cast<const T*>(arrays.x),
+                                                            taps, static_cast<T*>(arrays.ring),
+                                                            static_cast<T*>(arrays.y));
+}
+
+}  // namespace
+
+void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream stream) {
+  check_conv(shape, "conv_step");
+  if (is_empty(shape)) return;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  with_type(shape.type, [&](auto type) {
+    using T = decltype(type);
+    if (arrays.static_taps != nullptr) {
+      return launch_step<T>(shape, arrays, arrays.static_taps, true, cuda_stream);
+    }
+    check_taps(shape, arrays.dynamic_taps, "conv_step");
+    with_type(arrays.dynamic_taps.type, [&](auto tap) {
+      launch_step<T>(shape, arrays, static_cast<const decltype(tap)*>(arrays.dynamic_taps.values),
+                     false, cuda_stream);
+    });
+  });
+  check_launch("conv_step");
+}
+
+}  // namespace convseq::kernels

@@ -1,0 +1,78 @@
+#include <cfloat>
+
+#include "convseq/kernels/conv.h"
+#include "convseq/kernels/cuda/common.cuh"
+
+// A warp a head: k is small, and the time that counts is that of a launch.
+namespace convseq::kernels {
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kLanes;
+
+__device__ int64_t head_of_warp() { return int64_t{blockIdx.x} * kWarps + threadIdx.x / kLanes; }
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    tap_softmax_kernel(int64_t heads, int kernel, const T* logits, float* taps) {
+  wait_for_work_before();
+  const int64_t head = head_of_warp();
+  if (head >= heads) return;
+  const int lane = threadIdx.x % kLanes;
+  const T* from = logits + head * kernel;
+  float* to = taps + head * kernel;
+  float most = -FLT_MAX, sum = 0;
+  for (int j = lane; j < kernel; j += kLanes) most = fmaxf(most, to_float(from[j]));
+  most = warp_max(most);
+  for (int j = lane; j < kernel; j += kLanes) sum += expf(to_float(from[j]) - most);
+  sum = warp_sum(sum);
+  for (int j = lane; j < kernel; j += kLanes) to[j] = expf(to_float(from[j]) - most) / sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    tap_softmax_slope_kernel(int64_t heads, int kernel, const float* taps, const float* dtaps,
+                             T* dlogits) {
+  wait_for_work_before();
+  const int64_t head = head_of_warp();
+  if (head >= heads) return;
+  const int lane = threadIdx.x % kLanes;
+  const float *y = taps + head * kernel, *dy = dtaps + head * kernel;
+  float mean = 0;
+  for (int j = lane; j < kernel; j += kLanes) mean += y[j] * dy[j];
+  mean = warp_sum(mean);
+  for (int j = lane; j < kernel; j += kLanes) {
+    dlogits[head * kernel + j] = from_float<T>(y[j] * (dy[j] - mean));
+  }
+}
+
+unsigned blocks_of(const ConvShape& shape) {
+  return grid_of(ceil_div<int64_t>(shape.heads, kWarps), "tap_softmax");
+}
+
+}  // namespace
+
+void tap_softmax_forward_cuda(const ConvShape& shape, const void* logits, float* taps, Stream on) {
+  if (shape.heads == 0) return;
+  with_type(shape.type, [&](auto type) {
+    using T = decltype(type);
+    launch_early(tap_softmax_kernel<T>, blocks_of(shape), kThreads, 0,
+                 static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel),
+                 static_cast<const T*>(logits), taps);
+  });
+  check_launch("tap_softmax_forward");
+}
+
+void tap_softmax_backward_cuda(const ConvShape& shape, const float* taps, const float* dtaps,
+                               void* dlogits, Stream on) {
+  if (shape.heads == 0) return;
+  with_type(shape.type, [&](auto type) {
+    using T = decltype(type);
+    launch_early(tap_softmax_slope_kernel<T>, blocks_of(shape), kThreads, 0,
+                 static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel), taps,
+                 dtaps, static_cast<T*>(dlogits));
+  });
+  check_launch("tap_softmax_backward");
+}
+
+}  // namespace convseq::kernels

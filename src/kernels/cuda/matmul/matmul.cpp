@@ -1,0 +1,290 @@
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cfloat>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "convseq/base/error.h"
+#include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS itself takes on Hopper
+constexpr int kGuesses = 8;
+constexpr int kRounds = 5;
+
+void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail("product: {}", cublasLtGetStatusString(status));
+}
+
+void check(cudaError_t status) {
+  if (status != cudaSuccess) fail("product: {}", cudaGetErrorString(status));
+}
+
+// A description of cuBLASLt's that is destroyed with its owner.
+template <class T, cublasStatus_t (*kDestroy)(T)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (value_ != nullptr) kDestroy(value_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  T* address() { return &value_; }
+  operator T() const { return value_; }
+
+ private:
+  T value_ = nullptr;
+};
+
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class T>
+void set(const Description& description, cublasLtMatmulDescAttributes_t what, const T& value) {
+  check(cublasLtMatmulDescSetAttribute(description, what, &value, sizeof(value)));
+}
+
+template <class T>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t what, const T& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference, what, &value, sizeof(value)));
+}
+
+uint32_t alignment_of(const void* pointer) {
+  uint32_t alignment = 256;
+  while (reinterpret_cast<uintptr_t>(pointer) % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
+cublasLtEpilogue_t epilogue_of(ProductEnd end) {
+  return end == ProductEnd::Relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+cublasOperation_t operation_of(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+// cuBLAS thinks in columns: what lies in memory row by row is the transpose to it, so it computes
+// outᵀ = bᵀ aᵀ, with b as its first matrix.
+class Call {
+ public:
+  explicit Call(const Product& product) : product_(product) {
+    check(cublasLtMatmulDescCreate(description_.address(), CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(product.b.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(product.a.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(product.end));
+    describe(first_, product.columns, product.inner, product.b);
+    describe(second_, product.inner, product.rows, product.a);
+    describe(out_, product.columns, product.rows, {.stride = product.out_stride});
+  }
+
+  std::vector<cublasLtMatmulHeuristicResult_t> guesses(cublasLtHandle_t handle) const {
+    Preference preference;
+    check(cublasLtMatmulPreferenceCreate(preference.address()));
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_.workspace_bytes);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(product_.b.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(product_.a.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(added()));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(product_.out));
+    std::vector<cublasLtMatmulHeuristicResult_t> found(kGuesses);
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle, description_, first_, second_, out_, out_,
+                                         preference, kGuesses, found.data(), &count));
+    found.resize(count);
+    require(!found.empty(), "product: cuBLASLt knows no way for {} × {} × {}", product_.rows,
+            product_.inner, product_.columns);
+    return found;
+  }
+
+  cublasStatus_t launch(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
+                        cudaStream_t stream) const {
+    const float one = 1, of_added = product_.other == nullptr ? 0 : 1;
+    return cublasLtMatmul(handle, description_, &one, product_.b.values, first_, product_.a.values,
+                          second_, &of_added, added(), out_, product_.out, out_, &algorithm,
+                          product_.workspace, product_.workspace_bytes, stream);
+  }
+
+ private:
+  // [rows,columns] as cuBLAS sees it, before a transposition that the description asks for.
+  static void describe(Layout& layout, int64_t rows, int64_t columns, const Matrix& matrix) {
+    if (matrix.transposed) std::swap(rows, columns);
+    check(cublasLtMatrixLayoutCreate(layout.address(), CUDA_R_16BF, rows, columns, matrix.stride));
+  }
+  const void* added() const { return product_.other == nullptr ? product_.out : product_.other; }
+
+  const Product& product_;
+  Description description_;
+  Layout first_, second_, out_;
+};
+
+cublasLtHandle_t handle_of_device() {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;  // as long as the process
+  int device = 0;
+  check(cudaGetDevice(&device));
+  const std::scoped_lock lock(mutex);
+  cublasLtHandle_t& handle = handles[device];
+  if (handle == nullptr) check(cublasLtCreate(&handle));
+  return handle;
+}
+
+bool is_recording(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event));
+  }
+  ~Stopwatch() {
+    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  void start() { check(cudaEventRecord(events_[0], stream_)); }
+  float stop() {
+    float ms = 0;
+    check(cudaEventRecord(events_[1], stream_));
+    check(cudaEventSynchronize(events_[1]));
+    check(cudaEventElapsedTime(&ms, events_[0], events_[1]));
+    return ms;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::array<cudaEvent_t, 2> events_ = {};
+};
+
+// More than the L2 cache holds: what is timed shall find its operands where a step leaves them.
+class CacheFlush {
+ public:
+  explicit CacheFlush(cudaStream_t stream) : stream_(stream) {
+    check(cudaMallocAsync(&memory_, kBytes, stream));
+  }
+  ~CacheFlush() { cudaFreeAsync(memory_, stream_); }
+  CacheFlush(const CacheFlush&) = delete;
+  CacheFlush& operator=(const CacheFlush&) = delete;
+
+  void run() { check(cudaMemsetAsync(memory_, 0, kBytes, stream_)); }
+
+ private:
+  static constexpr size_t kBytes = size_t{128} << 20;
+  cudaStream_t stream_;
+  void* memory_ = nullptr;
+};
+
+// How a product of one size is done.
+struct Way {
+  cublasLtMatmulAlgo_t algorithm = {};
+  bool by_cutlass = false;
+};
+
+cublasStatus_t launch(const Way& way, const Product& product, const Call& call,
+                      cublasLtHandle_t handle, cudaStream_t stream) {
+  if (!way.by_cutlass) return call.launch(handle, way.algorithm, stream);
+  cutlass_product(product, stream);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Nothing is lost by doing it several times: `out` is not what is added.
+Way fastest(const Product& product, const Call& call, cublasLtHandle_t handle,
+            cudaStream_t stream) {
+  std::vector<Way> ways;
+  for (const auto& guess : call.guesses(handle)) ways.push_back({.algorithm = guess.algo});
+  if (cutlass_takes(product)) ways.push_back({.by_cutlass = true});
+  Stopwatch watch(stream);
+  CacheFlush flush(stream);
+  std::vector<float> least(ways.size(), FLT_MAX);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < ways.size(); ++i) {
+      flush.run();
+      watch.start();
+      if (launch(ways[i], product, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
+      least[i] = std::min(least[i], watch.stop());
+    }
+  }
+  return ways[std::min_element(least.begin(), least.end()) - least.begin()];
+}
+
+using Key = std::array<int64_t, 14>;
+
+Key key_of(const Product& p) {
+  return {p.rows,
+          p.columns,
+          p.inner,
+          static_cast<int64_t>(p.end),
+          p.a.stride,
+          p.a.transposed,
+          p.b.stride,
+          p.b.transposed,
+          p.out_stride,
+          p.other != nullptr,
+          alignment_of(p.a.values),
+          alignment_of(p.b.values),
+          alignment_of(p.other == nullptr ? p.out : p.other),
+          alignment_of(p.out)};
+}
+
+class Ways {
+ public:
+  static Ways& of_process() {
+    static Ways ways;
+    return ways;
+  }
+
+  Way find(const Product& product, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
+    const std::scoped_lock lock(mutex_);
+    const Key key = key_of(product);
+    const auto known = ways_.find(key);
+    const bool tuning = tunes && !is_recording(stream);
+    if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.way;
+    const Way way = tuning ? fastest(product, call, handle, stream)
+                           : Way{.algorithm = call.guesses(handle).front().algo};
+    ways_[key] = {way, tuning};
+    return way;
+  }
+
+  std::atomic<bool> tunes = false;
+
+ private:
+  struct Found {
+    Way way;
+    bool tuned = false;
+  };
+
+  std::mutex mutex_;
+  std::map<Key, Found> ways_;
+};
+
+}  // namespace
+
+void product_cuda(const Product& product, Stream on) {
+  if (product.rows == 0 || product.columns == 0) return;
+  const auto stream = static_cast<cudaStream_t>(on);
+  if (product.end == ProductEnd::Gated) return cutlass_product(product, stream);
+  const cublasLtHandle_t handle = handle_of_device();
+  const Call call(product);
+  const Way way = Ways::of_process().find(product, call, handle, stream);
+  check(launch(way, product, call, handle, stream));
+}
+
+bool can_gate(const Product& product) { return cutlass_takes(product); }
+
+void tune_products(bool on) { Ways::of_process().tunes = on; }
+
+bool built_with_products() { return true; }
+
+size_t product_workspace_bytes() { return kWorkspaceBytes; }
+
+}  // namespace convseq::kernels

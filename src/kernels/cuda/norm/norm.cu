@@ -1,0 +1,285 @@
+#include "convseq/kernels/cuda/norm/norm_general.cuh"
+#include "convseq/kernels/norm.h"
+
+namespace convseq::kernels {
+namespace {
+
+using namespace norm;
+
+constexpr int kForwardThreads = 128;
+constexpr int kForwardWarps = kForwardThreads / kLanes;
+
+// Blocks that shall fit a multiprocessor, by the registers that P packs of a lane want.
+template <class T, int P>
+constexpr int kForwardBlocks = P * sizeof(T) <= 6 ? 7 : 5;
+template <class T, int P>
+constexpr int kBackwardBlocks = P * sizeof(T) <= 8 ? 2 : 1;
+
+// A warp a row. What is read once waits as it came, so that many warps fit a multiprocessor.
+template <class T, bool kCentred, int P>
+__global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
+    forward_kernel(Forward<T> a) {
+  wait_for_work_before();
+  const Share<P> share{a.channels / kPack};
+  const int64_t row = int64_t{blockIdx.x} * kForwardWarps + threadIdx.x / kLanes;
+  if (row >= a.rows) return;
+  const int64_t begin = row * a.channels;
+  const float count = static_cast<float>(a.channels);
+  Pack<T, kPack> given[P], other[P];
+  share.load(a.x + begin, given);
+  if (a.residual != nullptr) share.load(a.residual + begin, other);
+  float x[P][kPack];
+  share.each_pack([&](int p) { unpack(given[p], x[p]); });
+
+  if constexpr (kCentred) {
+    float sum = 0;
+    share.each([&](int p, int v) { sum += x[p][v]; });
+    const float mean = warp_sum(sum) / count;
+    share.each([&](int p, int v) { x[p][v] -= mean; });
+    if (share.lane() == 0) a.mean[row] = mean;
+  }
+  float squares = 0;
+  share.each([&](int p, int v) { squares += x[p][v] * x[p][v]; });
+  const float scale = rsqrtf(warp_sum(squares) / count + a.eps);
+  if (share.lane() == 0) a.scale[row] = scale;
+
+  share.each_pack([&](int p) {
+    float weight[kPack], bias[kPack] = {}, beside[kPack] = {};
+    load_values(a.weight + share.channel(p), weight);
+    if constexpr (kCentred) load_values(a.bias + share.channel(p), bias);
+    if (a.residual != nullptr) unpack(other[p], beside);
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) x[p][v] = x[p][v] * scale * weight[v] + bias[v] + beside[v];
+    store_values(a.y + begin + share.channel(p), x[p]);
+  });
+}
+
+// The warps' sums, one after another: [2, C] of the block, [C] where nothing is centred.
+template <bool kCentred, int P>
+__device__ void add_up(const Share<P>& share, int channels, const float (&of_weight)[P][kPack],
+                       const float (&of_bias)[P][kPack], float* shared, int pitch, float* to) {
+  float* own = shared + threadIdx.x / kLanes * pitch;
+  __syncwarp();  // the last row has been read
+  share.store(own, of_weight);
+  if constexpr (kCentred) share.store(own + channels, of_bias);
+  __syncthreads();
+  for (int i = threadIdx.x; i < (kCentred ? 2 : 1) * channels; i += kThreads) {
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < kWarps; ++warp) sum += shared[warp * pitch + i];
+    to[i] = sum;
+  }
+}
+
+struct Statistics {
+  float mean, scale;
+};
+
+template <bool kCentred, class T>
+__device__ Statistics statistics_of(const Backward<T>& a, int64_t row) {
+  if (row >= a.rows) return {};
+  return {kCentred ? a.mean[row] : 0.f, a.scale[row]};
+}
+
+// With n = (x − mean) · scale and g = dy · weight:
+//   dx = scale · (g − mean(g) − n · mean(g · n)), without mean(g) where not centred,
+//   dweight = Σ dy · n, dbias = Σ dy.
+// Each warp adds up the rows it takes; blocks leave their sums to sum_kernel.
+template <class T, bool kCentred, int P>
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kernel(Backward<T> a) {
+  wait_for_work_before();
+  extern __shared__ uint4 shared_memory[];
+  using Ring = RowRing<T, P>;
+  const Share<P> share{a.channels / kPack};
+  const int warp = threadIdx.x / kLanes;
+  const Ring ring{reinterpret_cast<T*>(shared_memory) + warp * Ring::kStages * Ring::kStage};
+  const float count = static_cast<float>(a.channels);
+  const int64_t first = int64_t{blockIdx.x} * kWarps + warp;
+  constexpr int64_t kStep = int64_t{kBlocks} * kWarps;
+#pragma unroll
+  for (int i = 0; i < Ring::kAhead; ++i) ring.fetch(share, a, first + i * kStep, i);
+  Pack<T, kPack> weight[P];
+  share.load(a.weight, weight);
+  Statistics next = statistics_of<kCentred>(a, first);
+  float of_weight[P][kPack] = {}, of_bias[P][kPack] = {};
+  int stage = 0;
+  for (int64_t row = first; row < a.rows; row += kStep) {
+    ring.fetch(share, a, row + Ring::kAhead * kStep,
+               stage == 0 ? Ring::kAhead : stage - 1);  // the place of the row before
+    const auto [mean, scale] = next;
+    next = statistics_of<kCentred>(a, row + kStep);
+    Pack<T, kPack> more[P];
+    if (a.more != nullptr) share.load(a.more + row * a.channels, more);
+    ring.wait();
+
+    float sum = 0, product = 0;
+    share.each_pack([&](int p) {
+      float x[kPack], dy[kPack], w[kPack];
+      load_values(ring.place(stage, 0, p), x);
+      load_values(ring.place(stage, 1, p), dy);
+      unpack(weight[p], w);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) {
+        const float n = (x[v] - mean) * scale, g = dy[v] * w[v];
+        of_weight[p][v] += dy[v] * n;
+        if constexpr (kCentred) {
+          of_bias[p][v] += dy[v];
+          sum += g;
+        }
+        product += g * n;
+      }
+    });
+    const float of_product = scale * (warp_sum(product) / count);
+    const float of_sum = kCentred ? warp_sum(sum) / count : 0.f;
+    share.each_pack([&](int p) {  // from shared memory again: registers are scarcer
+      float x[kPack], dy[kPack], w[kPack], beside[kPack] = {};
+      load_values(ring.place(stage, 0, p), x);
+      load_values(ring.place(stage, 1, p), dy);
+      unpack(weight[p], w);
+      if (a.more != nullptr) unpack(more[p], beside);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) {
+        x[v] = scale * (dy[v] * w[v] - of_sum - (x[v] - mean) * of_product) + beside[v];
+      }
+      store_values(a.dx + row * a.channels + share.channel(p), x);
+    });
+    stage = stage == Ring::kAhead ? 0 : stage + 1;
+  }
+  add_up<kCentred>(share, a.channels, of_weight, of_bias, reinterpret_cast<float*>(shared_memory),
+                   Ring::kBytes / static_cast<int>(sizeof(float)),
+                   a.sums + int64_t{blockIdx.x} * 2 * a.channels);
+}
+
+// The blocks' sums become dweight and dbias. A warp adds up 32 neighbours over an eighth of the
+// blocks each.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    sum_kernel(const float* sums, int channels, T* dweight, T* dbias) {
+  wait_for_work_before();
+  static_assert(kBlocks % kWarps == 0);
+  constexpr int kEach = kBlocks / kWarps;
+  __shared__ float parts[kWarps][kLanes];
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  const int i = blockIdx.x * kLanes + lane;
+  const int count = (dbias == nullptr ? 1 : 2) * channels;
+  float part = 0;
+  if (i < count) {
+    float values[kEach];  // all on their way at once
+#pragma unroll
+    for (int n = 0; n < kEach; ++n) {
+      values[n] = sums[int64_t{n * kWarps + warp} * 2 * channels + i];
+    }
+#pragma unroll
+    for (int n = 0; n < kEach; ++n) part += values[n];
+  }
+  parts[warp][lane] = part;
+  __syncthreads();
+  if (warp > 0 || i >= count) return;
+  float sum = 0;
+  for (int each = 0; each < kWarps; ++each) sum += parts[each][lane];
+  if (i < channels) {
+    dweight[i] = from_float<T>(sum);
+  } else {
+    dbias[i - channels] = from_float<T>(sum);
+  }
+}
+
+// Calls use(constant<P>), P packs a lane: 0 where rows do not divide into packs or are too long.
+template <class Use>
+void with_packs(int64_t channels, bool aligned, Use use) {
+  const int64_t packs = ceil_div<int64_t>(channels, kPack * kLanes);
+  if (!aligned || channels % kPack != 0 || packs > kMostPacks) {
+    return use(std::integral_constant<int, 0>{});
+  }
+  if (packs == 1) return use(std::integral_constant<int, 1>{});
+  if (packs == 2) return use(std::integral_constant<int, 2>{});
+  if (packs == 3) return use(std::integral_constant<int, 3>{});
+  use(std::integral_constant<int, 4>{});
+}
+
+template <class T, bool kCentred>
+void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t stream) {
+  const Forward<T> a{shape.rows,
+                     static_cast<int>(shape.channels),
+                     shape.eps,
+                     static_cast<const T*>(arrays.x),
+                     static_cast<const T*>(arrays.weight),
+                     static_cast<const T*>(arrays.bias),
+                     static_cast<const T*>(arrays.residual),
+                     static_cast<T*>(arrays.y),
+                     arrays.mean,
+                     arrays.scale};
+  const bool aligned = is_aligned(a.x) && is_aligned(a.weight) && is_aligned(a.bias) &&
+                       is_aligned(a.residual) && is_aligned(a.y);
+  with_packs(shape.channels, aligned, [&](auto packs) {
+    if constexpr (packs.value == 0) {
+      general_forward_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
+    } else {
+      launch_early(forward_kernel<T, kCentred, packs.value>,
+                   grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"), kForwardThreads,
+                   0, stream, a);
+    }
+  });
+  check_launch("norm_forward");
+}
+
+template <class T, bool kCentred>
+void backward(const NormShape& shape, const NormBackward& arrays, cudaStream_t stream) {
+  const int channels = static_cast<int>(shape.channels);
+  const Backward<T> a{shape.rows,
+                      channels,
+                      static_cast<const T*>(arrays.x),
+                      static_cast<const T*>(arrays.weight),
+                      arrays.mean,
+                      arrays.scale,
+                      static_cast<const T*>(arrays.dy),
+                      static_cast<const T*>(arrays.more),
+                      static_cast<T*>(arrays.dx),
+                      static_cast<float*>(arrays.workspace)};
+  const bool aligned = is_aligned(a.x) && is_aligned(a.weight) && is_aligned(a.dy) &&
+                       is_aligned(a.more) && is_aligned(a.dx);
+  with_packs(shape.channels, aligned, [&](auto packs) {
+    if constexpr (packs.value == 0) {
+      if (shape.rows > 0) {
+        general_dx_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
+      }
+      const dim3 grid(ceil_div(channels, kThreads), kBlocks);
+      general_sums_kernel<T, kCentred><<<grid, kThreads, 0, stream>>>(a);
+    } else {
+      const auto kernel = backward_kernel<T, kCentred, packs.value>;
+      constexpr size_t kBytes = kWarps * RowRing<T, packs.value>::kBytes;
+      allow_shared_memory(kernel, kBytes);
+      launch_early(kernel, kBlocks, kThreads, kBytes, stream, a);
+    }
+  });
+  const int sums = (kCentred ? 2 : 1) * channels;
+  launch_early(sum_kernel<T>, ceil_div(sums, kLanes), kThreads, 0, stream, a.sums, channels,
+               static_cast<T*>(arrays.dweight), static_cast<T*>(arrays.dbias));
+  check_launch("norm_backward");
+}
+
+}  // namespace
+
+void norm_forward_cuda(const NormShape& shape, const NormForward& arrays, Stream stream) {
+  if (shape.rows == 0 || shape.channels == 0) return;
+  with_type(shape.type, [&](auto type) {
+    with_bool(shape.centred, [&](auto centred) {
+      forward<decltype(type), centred.value>(shape, arrays, static_cast<cudaStream_t>(stream));
+    });
+  });
+}
+
+void norm_backward_cuda(const NormShape& shape, const NormBackward& arrays, Stream stream) {
+  if (shape.channels == 0) return;
+  with_type(shape.type, [&](auto type) {
+    with_bool(shape.centred, [&](auto centred) {
+      backward<decltype(type), centred.value>(shape, arrays, static_cast<cudaStream_t>(stream));
+    });
+  });
+}
+
+size_t norm_backward_workspace_cuda(const NormShape& shape) {
+  return static_cast<size_t>(kBlocks) * 2 * shape.channels * sizeof(float);
+}
+
+}  // namespace convseq::kernels

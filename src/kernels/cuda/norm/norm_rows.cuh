@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+
+#include "convseq/kernels/cuda/common.cuh"
+
+// What the norms' kernels are given, and how a warp holds a row.
+namespace convseq::kernels::norm {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kLanes;
+constexpr int kPack = 8;       // channels that a lane takes at once
+constexpr int kMostPacks = 4;  // of a lane, held in registers: up to 1024 channels
+constexpr int kBlocks = 264;   // of the backward pass: two on each of 132 multiprocessors
+constexpr int kMostRingBytes = 96 * 1024;  // of a block: what every GPU since sm_80 has
+
+template <class T>
+struct Forward {
+  int64_t rows;
+  int channels;
+  float eps;
+  const T *x, *weight, *bias, *residual;
+  T* y;
+  float *mean, *scale;
+};
+
+template <class T>
+struct Backward {
+  int64_t rows;
+  int channels;
+  const T *x, *weight;
+  const float *mean, *scale;
+  const T *dy, *more;
+  T* dx;
+  float* sums;  // [kBlocks, 2, C]: parts of dweight and dbias
+};
+
+// A lane's share of a row: pack p of it stands at channel (p · 32 + lane) · kPack.
+template <int P>
+struct Share {
+  int packs;  // of a whole row
+
+  // Only the last pack may be missing: P is no larger than a row needs.
+  __device__ bool has(int p) const { return p < P - 1 || p * kLanes + lane() < packs; }
+  __device__ int channel(int p) const { return (p * kLanes + lane()) * kPack; }
+  __device__ static int lane() { return threadIdx.x % kLanes; }
+
+  template <class Use>
+  __device__ void each_pack(Use use) const {  // use(p) for all that is there
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      if (has(p)) use(p);
+    }
+  }
+  template <class Use>
+  __device__ void each(Use use) const {  // use(p, v)
+    each_pack([&](int p) {
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) use(p, v);
+    });
+  }
+  template <class T>
+  __device__ void load(const T* row, Pack<T, kPack> (&packs)[P]) const {
+    each_pack([&](int p) { packs[p] = load_pack<T, kPack>(row + channel(p)); });
+  }
+  __device__ void store(float* row, const float (&values)[P][kPack]) const {
+    each_pack([&](int p) { store_values(row + channel(p), values[p]); });
+  }
+};
+
+// A warp's rows of x and dy on their way through shared memory. A lane copies what it reads itself,
+// so it waits for no other.
+template <class T, int P>
+struct RowRing {
+  static constexpr int kStage = 2 * P * kLanes * kPack;  // values
+  static constexpr int kStageBytes = kStage * static_cast<int>(sizeof(T));
+  static constexpr int kStages = std::min(3, kMostRingBytes / (kWarps * kStageBytes));
+  static constexpr int kAhead = kStages - 1;  // rows on their way while one is worked on
+  static constexpr int kBytes = kStages * kStageBytes;
+  static_assert(kBytes >= kStage * static_cast<int>(sizeof(float)));  // at last it holds the sums
+
+  T* start;
+
+  // Of x (0) or dy (1).
+  __device__ T* place(int stage, int which, int p) const {
+    return start + stage * kStage + ((which * P + p) * kLanes + Share<P>::lane()) * kPack;
+  }
+  __device__ void fetch(const Share<P>& share, const Backward<T>& a, int64_t row, int stage) const {
+    if (row < a.rows) {
+      share.each_pack([&](int p) {
+        const int64_t at = row * a.channels + share.channel(p);
+        copy(a.x + at, place(stage, 0, p));
+        copy(a.dy + at, place(stage, 1, p));
+      });
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  // For the row before those that are still on their way.
+  __device__ static void wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead) : "memory");
+  }
+  __device__ static void copy(const T* from, T* to) {
+    constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
+#pragma unroll
+    for (int i = 0; i < kPack; i += kPiece) copy_16_async(to + i, from + i, true);
+  }
+};
+
+}  // namespace convseq::kernels::norm

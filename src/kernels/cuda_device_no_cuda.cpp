@@ -1,9 +1,0 @@
-#include "kernels/cuda_device.h"
-
-namespace convseq::kernels {
-
-bool built_with_cuda() { return false; }
-
-std::vector<CudaDevice> cuda_devices() { return {}; }
-
-}  // namespace convseq::kernels

@@ -1,0 +1,9 @@
+#include "convseq/kernels/device.h"
+
+namespace convseq::kernels {
+
+bool built_with_cuda() { return false; }
+
+std::vector<CudaDevice> cuda_devices() { return {}; }
+
+}  // namespace convseq::kernels

@@ -1,0 +1,124 @@
+#include "convseq/nn/mixer/attention.h"
+
+#include <cmath>
+
+#include "convseq/ops/kernel/attention_kernel.h"
+
+namespace convseq::nn {
+namespace {
+
+struct AttentionState : MixerState {
+  torch::Tensor keys;    // [B,H,t,dk]
+  torch::Tensor values;  // [B,H,t,dk]
+
+  void reorder(const torch::Tensor& rows) override {
+    keys = keys.index_select(0, rows);
+    values = values.index_select(0, rows);
+  }
+  int64_t bytes() const override { return static_cast<int64_t>(keys.nbytes() + values.nbytes()); }
+};
+
+}  // namespace
+
+AttentionProjections::AttentionProjections(torch::nn::Module& owner,
+                                           const AttentionOptions& options)
+    : options_(options) {
+  const int64_t d = options.channels, inner = options.heads * options.head_channels;
+  query_ = owner.register_module("query", std::make_shared<Linear>(d, inner));
+  key_ = owner.register_module("key", std::make_shared<Linear>(d, inner));
+  value_ = owner.register_module("value", std::make_shared<Linear>(d, inner));
+  output_ = owner.register_module("output", std::make_shared<Linear>(inner, d));
+}
+
+torch::Tensor AttentionProjections::split(const torch::Tensor& x) const {
+  return x.unflatten(-1, {options_.heads, options_.head_channels}).transpose(1, 2);
+}
+
+torch::Tensor AttentionProjections::join(const torch::Tensor& heads) const {
+  return output_->forward(heads.transpose(1, 2).flatten(2));
+}
+
+void AttentionProjections::initialise(torch::Generator& random) {
+  const auto d = static_cast<double>(options_.channels);
+  const auto head = static_cast<double>(options_.head_channels);
+  // T5's: the queries carry the 1/sqrt(dk) that the product lacks.
+  draw_normal(query_->weight, 1 / std::sqrt(d * head), random);
+  draw_normal(key_->weight, 1 / std::sqrt(d), random);
+  draw_normal(value_->weight, 1 / std::sqrt(d), random);
+  draw_normal(output_->weight, 1 / std::sqrt(static_cast<double>(options_.heads) * head), random);
+}
+
+SelfAttention::SelfAttention(const MixerOptions& options)
+    : projections_(*this, {.channels = options.channels,
+                           .heads = options.heads,
+                           .head_channels = options.head_channels,
+                           .dropout = options.dropout}),
+      causal_(options.causal) {}
+
+torch::Tensor SelfAttention::forward(const Stream& x, const MixerContext& context) {
+  return projections_.join(ops::attention(
+      projections_.queries(x), projections_.keys(x), projections_.values(x), context.position_bias,
+      context.lengths, {.causal = causal_, .dropout = dropout()}));
+}
+
+std::unique_ptr<MixerState> SelfAttention::start(int64_t batch) const {
+  const AttentionOptions& options = projections_.options();
+  auto state = std::make_unique<AttentionState>();
+  state->keys = torch::empty({batch, options.heads, 0, options.head_channels},
+                             parameters().front().options().requires_grad(false));
+  state->values = state->keys.clone();
+  return state;
+}
+
+torch::Tensor SelfAttention::step(const torch::Tensor& x, const MixerContext& context,
+                                  MixerState& state) {
+  auto& past = static_cast<AttentionState&>(state);
+  past.keys = torch::cat({past.keys, projections_.keys(x)}, 2);
+  past.values = torch::cat({past.values, projections_.values(x)}, 2);
+  return projections_.join(ops::attention(projections_.queries(x), past.keys, past.values,
+                                          context.position_bias, {}, {.causal = true}));
+}
+
+CrossAttention::CrossAttention(const AttentionOptions& options) : projections_(*this, options) {}
+
+CrossAttention::Memory CrossAttention::remember(const Stream& encoded,
+                                                const Lengths& lengths) const {
+  return {.keys = projections_.keys(encoded),
+          .values = projections_.values(encoded),
+          .lengths = lengths};
+}
+
+torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory) const {
+  const double dropout = is_training() ? projections_.options().dropout : 0;
+  return projections_.join(ops::attention(projections_.queries(x), memory.keys, memory.values, {},
+                                          memory.lengths, {.dropout = dropout}));
+}
+
+void CrossAttention::Memory::reorder(const torch::Tensor& rows) {
+  keys = keys.index_select(0, rows);
+  values = values.index_select(0, rows);
+  if (!lengths.all_full()) lengths.values = lengths.values.index_select(0, rows);
+}
+
+int64_t CrossAttention::Memory::bytes() const {
+  return static_cast<int64_t>(keys.nbytes() + values.nbytes());
+}
+
+RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention)
+    : buckets_(buckets), attention_(attention) {
+  weight_ = register_parameter("weight", empty_parameter({buckets.buckets, attention.heads}));
+}
+
+torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
+  const double dropout = is_training() ? attention_.dropout : 0;
+  if (ops::attention_kernel_serves(weight_.options(), attention_.head_channels, dropout,
+                                   buckets_.max_distance)) {
+    const auto buckets = ops::distance_buckets(buckets_, weight_.device());
+    return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
+  }
+  const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
+  // Keys side by side: the fused attention kernels take no other bias.
+  return ops::gather_buckets(weight_, buckets).permute({2, 0, 1}).contiguous().unsqueeze(0);
+}
+
+}  // namespace convseq::nn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "convseq/nn/linear.h"
+#include "convseq/nn/mixer/mixer.h"
+#include "convseq/ops/attention.h"
+
+namespace convseq::nn {
+
+struct AttentionOptions {
+  int64_t channels = 0;
+  int64_t heads = 1;
+  int64_t head_channels = 64;
+  double dropout = 0;
+};
+
+// The projections of T5's attention: heads of `head_channels`, no biases, no 1/sqrt(d). They are
+// registered with the module that owns them.
+class AttentionProjections {
+ public:
+  AttentionProjections(torch::nn::Module& owner, const AttentionOptions& options);
+
+  torch::Tensor queries(const Stream& x) const { return split(query_->forward(x)); }
+  torch::Tensor keys(const Stream& x) const { return split(key_->forward(x)); }
+  torch::Tensor values(const Stream& x) const { return split(value_->forward(x)); }
+  torch::Tensor join(const torch::Tensor& heads) const;  // [B,H,T,dk] -> [B,T,d]
+  void initialise(torch::Generator& random);
+
+  const AttentionOptions& options() const { return options_; }
+
+ private:
+  torch::Tensor split(const torch::Tensor& x) const;  // [B,T,H*dk] -> [B,H,T,dk]
+
+  AttentionOptions options_;
+  std::shared_ptr<Linear> query_, key_, value_, output_;
+};
+
+// Self-attention as a mixer; its decode state is the keys and values so far.
+class SelfAttention : public Mixer {
+ public:
+  explicit SelfAttention(const MixerOptions& options);
+
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
+  std::unique_ptr<MixerState> start(int64_t batch) const override;
+  torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
+                     MixerState& state) override;
+  void initialise(torch::Generator& random) override { projections_.initialise(random); }
+
+ private:
+  double dropout() const { return is_training() ? projections_.options().dropout : 0; }
+
+  AttentionProjections projections_;
+  bool causal_;
+};
+
+// Encoder-decoder attention: in every decoder block, whatever its mixer.
+class CrossAttention : public torch::nn::Module {
+ public:
+  // The source's keys and values, computed once a sequence.
+  struct Memory {
+    torch::Tensor keys;    // [B,H,S,dk]
+    torch::Tensor values;  // [B,H,S,dk]
+    Lengths lengths;
+
+    void reorder(const torch::Tensor& rows);
+    int64_t bytes() const;
+  };
+
+  explicit CrossAttention(const AttentionOptions& options);
+  Memory remember(const Stream& encoded, const Lengths& lengths) const;
+  torch::Tensor forward(const Stream& x, const Memory& memory) const;  // [B,T,d] -> [B,T,d]
+  void initialise(torch::Generator& random) { projections_.initialise(random); }
+
+ private:
+  AttentionProjections projections_;
+};
+
+// T5's relative position bias, one value a head and bucket, shared by the layers of a stack.
+class RelativeBias : public torch::nn::Module {
+ public:
+  RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention);
+  // As ops::attention() takes it, for queries that are the last of the keys.
+  torch::Tensor forward(int64_t queries, int64_t keys) const;
+  void initialise(double deviation, torch::Generator& random) {
+    draw_normal(weight_, deviation, random);
+  }
+
+ private:
+  ops::BucketOptions buckets_;
+  AttentionOptions attention_;  // of those that it is for
+  torch::Tensor weight_;        // [buckets, heads]
+};
+
+}  // namespace convseq::nn

@@ -1,0 +1,48 @@
+#include "convseq/nn/mixer/conv_mixer.h"
+
+#include <cmath>
+
+namespace convseq::nn {
+namespace {
+
+struct ConvState : MixerState {
+  ops::ConvRing ring;
+
+  void reorder(const torch::Tensor& rows) override { ring.rows = ring.rows.index_select(0, rows); }
+  int64_t bytes() const override { return static_cast<int64_t>(ring.rows.nbytes()); }
+};
+
+}  // namespace
+
+ConvMixer::ConvMixer(const MixerOptions& options)
+    : options_(options),
+      geometry_{.kernel = options.kernel,
+                .dilation = options.dilation,
+                .alignment = options.causal ? ops::Alignment::Causal : ops::Alignment::Centred} {
+  const int64_t d = options.channels;
+  input_ = register_module("input", std::make_shared<Linear>(d, options.glu ? 2 * d : d));
+  output_ = register_module("output", std::make_shared<Linear>(d, d));
+}
+
+torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
+  const auto projected = input_->forward(x);
+  return options_.glu ? ops::glu(projected, lengths) : ops::mask_padding(projected, lengths);
+}
+
+std::unique_ptr<MixerState> ConvMixer::start(int64_t batch) const {
+  auto state = std::make_unique<ConvState>();
+  // Before the first token stand zeros, as the padding of the parallel pass.
+  state->ring.rows =
+      torch::zeros({batch, geometry_.reach(), options_.channels}, output_->weight.options());
+  return state;
+}
+
+ops::ConvRing& ConvMixer::ring_of(MixerState& state) { return static_cast<ConvState&>(state).ring; }
+
+void ConvMixer::initialise(torch::Generator& random) {
+  const double deviation = 1 / std::sqrt(static_cast<double>(options_.channels));
+  draw_normal(input_->weight, deviation, random);
+  draw_normal(output_->weight, deviation, random);
+}
+
+}  // namespace convseq::nn

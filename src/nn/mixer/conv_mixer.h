@@ -1,0 +1,29 @@
+#pragma once
+
+#include "convseq/nn/linear.h"
+#include "convseq/nn/mixer/mixer.h"
+#include "convseq/ops/conv.h"
+
+namespace convseq::nn {
+
+// What the convolutions share: X1 = (X W_I) ⊙ sigmoid(X W_S), X2 = Conv(X1), X3 = X2 W_O, and the
+// ring of past X1 rows that decoding keeps. W_I and W_S are the halves of one matrix. Without `glu`
+// X1 = X W_I.
+class ConvMixer : public Mixer {
+ public:
+  std::unique_ptr<MixerState> start(int64_t batch) const override;
+
+ protected:
+  explicit ConvMixer(const MixerOptions& options);
+
+  torch::Tensor gated(const Stream& x, const Lengths& lengths) const;  // X -> X1, masked
+  static ops::ConvRing& ring_of(MixerState& state);
+  void initialise(torch::Generator& random) override;
+
+  MixerOptions options_;
+  ops::ConvGeometry geometry_;
+  std::shared_ptr<Linear> input_;
+  std::shared_ptr<Linear> output_;
+};
+
+}  // namespace convseq::nn

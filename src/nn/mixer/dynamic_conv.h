@@ -1,0 +1,24 @@
+#pragma once
+
+#include "convseq/nn/mixer/conv_mixer.h"
+
+namespace convseq::nn {
+
+// Dynamic convolution: the kernel of position i is a linear function of the convolution's own input
+// there, X1_i, and of nothing else: that is what separates it from attention.
+class DynamicConv : public ConvMixer {
+ public:
+  explicit DynamicConv(const MixerOptions& options);
+
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
+  torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
+                     MixerState& state) override;
+  void initialise(torch::Generator& random) override;
+
+ private:
+  ops::DynamicTapOptions tap_options() const;
+
+  std::shared_ptr<Linear> taps_;  // W^Q: R^d -> R^{H×k}
+};
+
+}  // namespace convseq::nn

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <memory>
+
+#include "convseq/nn/stream.h"
+#include "convseq/ops/geometry.h"
+#include "convseq/ops/lengths.h"
+#include "convseq/spec/mixer_kind.h"
+
+namespace convseq::nn {
+
+using ops::Lengths;
+
+// What a mixer may know beside its input.
+struct MixerContext {
+  Lengths lengths;              // which positions are real
+  torch::Tensor position_bias;  // the stack's, as ops::attention() takes it; undefined: none
+};
+
+// What a mixer remembers between steps of decoding.
+class MixerState {
+ public:
+  virtual ~MixerState() = default;
+  virtual void reorder(const torch::Tensor& rows) = 0;  // row i becomes what row rows[i] was
+  virtual int64_t bytes() const = 0;
+};
+
+class Mixer : public torch::nn::Module {
+ public:
+  virtual torch::Tensor forward(const Stream& x,
+                                const MixerContext& context) = 0;  // [B,T,d] -> [B,T,d]
+
+  // Decoding: step(x1), step(x2), … from start() gives what forward({x1, x2, …}) gives.
+  virtual std::unique_ptr<MixerState> start(int64_t batch) const = 0;
+  virtual torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
+                             MixerState& state) = 0;  // [B,n,d] -> [B,n,d]
+
+  virtual void initialise(torch::Generator& random) = 0;
+};
+
+struct MixerOptions {
+  MixerKind kind = MixerKind::Light;
+  int64_t channels = 0;
+  bool causal = false;
+  double dropout = 0;
+  // attention
+  int64_t heads = 1;
+  int64_t head_channels = 64;
+  // convolutions
+  int64_t kernel = 7;
+  int64_t dilation = 1;
+  int64_t conv_heads = 1;
+  bool glu = true;
+  bool tap_softmax = true;
+  double tap_dropout = 0;
+};
+
+std::shared_ptr<Mixer> make_mixer(const MixerOptions& options);
+
+}  // namespace convseq::nn

@@ -1,0 +1,36 @@
+#include "convseq/nn/mixer/static_conv.h"
+
+#include <cmath>
+
+namespace convseq::nn {
+
+StaticConv::StaticConv(const MixerOptions& options, int64_t tap_heads) : ConvMixer(options) {
+  taps_ = register_parameter("taps", empty_parameter({tap_heads, options.kernel}));
+}
+
+torch::Tensor StaticConv::taps() const {
+  const auto taps = options_.tap_softmax ? ops::tap_softmax(taps_) : taps_;
+  return at::dropout(taps, options_.tap_dropout, is_training());
+}
+
+torch::Tensor StaticConv::forward(const Stream& x, const MixerContext& context) {
+  const auto projected = input_->forward(x);
+  return output_->forward(options_.glu
+                              ? ops::glu_conv(projected, taps(), context.lengths, geometry_)
+                              : ops::conv(projected, taps(), context.lengths, geometry_));
+}
+
+torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& context,
+                               MixerState& state) {
+  const auto x1 = gated(x, context.lengths);
+  return output_->forward(ops::conv_step(x1, taps(), geometry_, ring_of(state)));
+}
+
+void StaticConv::initialise(torch::Generator& random) {
+  ConvMixer::initialise(random);
+  // Raw taps keep the variance of their input; logits start as kernels that already differ.
+  const double kernel = static_cast<double>(options_.kernel);
+  draw_normal(taps_, options_.tap_softmax ? 1.0 : 1 / std::sqrt(kernel), random);
+}
+
+}  // namespace convseq::nn

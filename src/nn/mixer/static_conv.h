@@ -1,0 +1,24 @@
+#pragma once
+
+#include "convseq/nn/mixer/conv_mixer.h"
+
+namespace convseq::nn {
+
+// Depthwise, light and dilated convolutions: the same taps at every position, one kernel a group of
+// channels / tap_heads channels, normalised by a softmax or raw.
+class StaticConv : public ConvMixer {
+ public:
+  StaticConv(const MixerOptions& options, int64_t tap_heads);
+
+  torch::Tensor forward(const Stream& x, const MixerContext& context) override;
+  torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
+                     MixerState& state) override;
+  void initialise(torch::Generator& random) override;
+
+ private:
+  torch::Tensor taps() const;  // [H,k], as the convolution uses them
+
+  torch::Tensor taps_;
+};
+
+}  // namespace convseq::nn

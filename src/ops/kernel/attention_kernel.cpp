@@ -1,0 +1,155 @@
+#include "convseq/ops/kernel/attention_kernel.h"
+
+#include <torch/torch.h>
+
+#include <optional>
+
+#include "convseq/base/error.h"
+#include "convseq/kernels/attention.h"
+#include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/cuda_launch.h"
+
+namespace convseq::ops {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+kernels::AttentionRows rows_of(const torch::Tensor& x) {  // [B,H,T,64]
+  return {
+      .data = x.const_data_ptr(), .batch = x.stride(0), .head = x.stride(1), .time = x.stride(2)};
+}
+
+// As the kernels read it, copied where it must be.
+torch::Tensor readable(const torch::Tensor& x) {
+  const bool fits = x.stride(3) == 1 && kernels::fits_attention(rows_of(x));
+  return fits ? x : x.clone(torch::MemoryFormat::Contiguous);
+}
+
+// [B,H,T,64], the heads of a position side by side, as the products around want them.
+torch::Tensor new_rows(const torch::Tensor& like) {
+  const int64_t heads = like.size(1), time = like.size(2), channels = like.size(3);
+  return torch::empty_strided(
+      like.sizes(), {time * heads * channels, channels, heads * channels, 1}, like.options());
+}
+
+kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
+                                 const torch::Tensor& bias, bool causal) {
+  return {.batch = q.size(0),
+          .heads = q.size(1),
+          .queries = q.size(2),
+          .keys = k.size(2),
+          .causal = causal,
+          .far = bias.defined() ? bias.size(1) / 2 : 0};
+}
+
+torch::Tensor one_a_query(const torch::Tensor& q) {
+  return torch::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(torch::kFloat32));
+}
+
+class Attention : public torch::autograd::Function<Attention> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& queries,
+                               const torch::Tensor& keys, const torch::Tensor& values,
+                               const std::optional<torch::Tensor>& by_distance,
+                               const std::optional<torch::Tensor>& key_lengths, bool causal) {
+    const c10::DeviceGuard guard(queries.device());
+    const auto bias = by_distance.value_or(torch::Tensor());
+    const auto lengths = key_lengths.value_or(torch::Tensor());
+    const auto q = readable(queries), k = readable(keys), v = readable(values);
+    const auto y = new_rows(q), weight = one_a_query(q);
+    kernels::attention_forward_cuda(shape_of(q, k, bias, causal),
+                                    {.q = rows_of(q),
+                                     .k = rows_of(k),
+                                     .v = rows_of(v),
+                                     .bias = pointer_or_null<float>(bias),
+                                     .lengths = pointer_or_null<int64_t>(lengths),
+                                     .y = rows_of(y),
+                                     .weight = output_or_null<float>(weight)},
+                                    current_cuda_stream());
+    context->save_for_backward({q, k, v, bias, lengths, y, weight});
+    context->saved_data["causal"] = causal;
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    refuse_double_backward("attention");
+    const auto saved = context->get_saved_variables();
+    const auto &q = saved[0], &k = saved[1], &v = saved[2], &bias = saved[3];
+    const c10::DeviceGuard guard(q.device());
+    const auto shape = shape_of(q, k, bias, context->saved_data["causal"].toBool());
+    const auto dy = readable(gradients[0]);
+    const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), slopes = one_a_query(q);
+    torch::Tensor dbias;
+    if (shape.far > 0) {
+      const int64_t tiles = kernels::attention_bias_parts(shape);
+      dbias = torch::empty({shape.batch * tiles, bias.size(0), bias.size(1)}, bias.options());
+    }
+    kernels::attention_backward_cuda(shape,
+                                     {.q = rows_of(q),
+                                      .k = rows_of(k),
+                                      .v = rows_of(v),
+                                      .bias = pointer_or_null<float>(bias),
+                                      .lengths = pointer_or_null<int64_t>(saved[4]),
+                                      .y = rows_of(saved[5]),
+                                      .dy = rows_of(dy),
+                                      .weight = pointer_or_null<float>(saved[6]),
+                                      .dq = rows_of(dq),
+                                      .dk = rows_of(dk),
+                                      .dv = rows_of(dv),
+                                      .dbias = output_or_null<float>(dbias),
+                                      .slopes = output_or_null<float>(slopes)},
+                                     current_cuda_stream());
+    if (bias.defined()) dbias = shape.far > 0 ? dbias.sum(0) : torch::zeros_like(bias);
+    return {dq, dk, dv, dbias, {}, {}};
+  }
+};
+
+}  // namespace
+
+bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
+                             int64_t far) {
+  return inputs.device().is_cuda() && kernels::built_with_cuda() &&
+         inputs.dtype() == torch::kBFloat16 && channels == kernels::kAttentionChannels &&
+         dropout == 0 && far <= kernels::kAttentionFar;
+}
+
+bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,
+                            const torch::Tensor& bias, const Lengths& key_lengths,
+                            const AttentionOptions& options) {
+  const int64_t queries = q.size(2), keys = k.size(2);
+  if (bias.defined()) {
+    return is_by_distance(bias) &&
+           attention_kernel_serves(q.options(), q.size(3), options.dropout, bias.size(1) / 2);
+  }
+  // With nothing to look up and many keys cuDNN is faster (in what order it adds is its own
+  // affair).
+  constexpr int64_t kManyKeys = 512;
+  const bool plain = key_lengths.all_full() && (!options.causal || queries == keys);
+  return !(plain && queries > 1 && keys > kManyKeys) &&
+         attention_kernel_serves(q.options(), q.size(3), options.dropout, 0);
+}
+
+torch::Tensor attention_by_kernel(const torch::Tensor& q, const torch::Tensor& k,
+                                  const torch::Tensor& v, const torch::Tensor& bias,
+                                  const Lengths& key_lengths, bool causal) {
+  for (const auto* each : {&k, &v}) {
+    require(each->sizes() == at::IntArrayRef({q.size(0), q.size(1), k.size(2), q.size(3)}) &&
+                each->scalar_type() == q.scalar_type() && each->device() == q.device(),
+            "attention: keys or values that do not fit the queries");
+  }
+  std::optional<torch::Tensor> by_distance, lengths;
+  if (bias.defined()) {
+    require(bias.size(0) == q.size(1) && bias.size(1) % 2 == 1 && bias.device() == q.device(),
+            "attention: a bias that does not fit the queries");
+    by_distance = bias.to(torch::kFloat32).contiguous();
+  }
+  if (!key_lengths.all_full()) {
+    require(key_lengths.values.numel() == q.size(0), "attention: {} lengths of {} rows",
+            key_lengths.values.numel(), q.size(0));
+    lengths = key_lengths.values.to(q.device(), torch::kInt64).contiguous();
+  }
+  return Attention::apply(q, k, v, by_distance, lengths, causal);
+}
+
+}  // namespace convseq::ops

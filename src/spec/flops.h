@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convseq/spec/model_config.h"
+
+namespace convseq {
+
+// One source and one target sequence of these lengths.
+struct Workload {
+  int64_t source = 512;
+  int64_t target = 114;
+};
+
+// Floating-point operations of the forward pass, by part, in the order of computation. Counted are
+// the multiply-adds (two operations each) of products and convolutions; norms, softmaxes, gates and
+// look-ups are not. A causal attention counts the pairs that it must look at. A count beyond 64
+// bits is refused.
+using FlopParts = std::vector<std::pair<std::string, int64_t>>;
+FlopParts forward_flops(const ModelConfig& config, const Workload& work);
+int64_t total_flops(const FlopParts& parts);
+
+// The backward pass computes two products for each product of the forward pass.
+int64_t training_flops(int64_t forward);
+
+// How many inputs one output of the stack depends on through its mixers; none: all of them.
+std::optional<int64_t> receptive_field(const ModelConfig& config, Side side);
+
+struct DecodeBytes {
+  int64_t mixers = 0;  // past inputs (convolutions) or keys and values (attention)
+  int64_t source = 0;  // the encoder-decoder attention's keys and values
+};
+
+// What decoding of one sequence remembers after `position` tokens.
+DecodeBytes decode_state_bytes(const ModelConfig& config, int64_t source, int64_t position,
+                               int64_t bytes_per_element);
+
+}  // namespace convseq

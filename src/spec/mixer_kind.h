@@ -1,0 +1,17 @@
+#pragma once
+
+#include "convseq/base/enum_names.h"
+
+namespace convseq {
+
+// What mixes positions in a block.
+enum class MixerKind { Attention, Depthwise, Light, Dynamic, Dilated };
+template <>
+inline constexpr auto kEnumNames<MixerKind> =
+    std::to_array<EnumName<MixerKind>>({{MixerKind::Attention, "attention"},
+                                        {MixerKind::Depthwise, "depthwise"},
+                                        {MixerKind::Light, "light"},
+                                        {MixerKind::Dynamic, "dynamic"},
+                                        {MixerKind::Dilated, "dilated"}});
+
+}  // namespace convseq

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "convseq/base/metrics/metrics_log.h"
+#include "convseq/base/metrics/tensorboard.h"
+#include "convseq/base/progress.h"
+#include "convseq/train/run/pace.h"
+#include "convseq/train/step/train_step.h"
+
+namespace convseq {
+
+struct NamedValue {
+  std::string name;
+  double value = 0;
+};
+
+struct RunLogOptions {
+  std::filesystem::path folder;
+  bool progress = true;
+  ProgressOptions bar;
+  std::optional<int64_t> resumed_step;
+};
+
+// What a run says of itself while it goes: a bar for a person, metrics.jsonl for a program,
+// TensorBoard events for a browser.
+class RunLog {
+ public:
+  explicit RunLog(const RunLogOptions& options);
+
+  struct Step {
+    int64_t number = 0;
+    double learning_rate = 0;
+    StepResult result;
+    int64_t source_tokens = 0;  // of the whole run
+    int64_t skipped_steps = 0;
+    Pace pace;  // since the last line
+  };
+  void write(const Step& step);
+  void validation(int64_t step, const std::vector<NamedValue>& values);
+  void show(int64_t done, const Step& step);  // on the bar
+  void finish();
+
+ private:
+  MetricsLog metrics_;
+  TensorBoard board_;
+  std::optional<Progress> bar_;
+};
+
+}  // namespace convseq

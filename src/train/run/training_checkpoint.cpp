@@ -1,0 +1,230 @@
+#include "convseq/train/run/training_checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "convseq/base/checksum.h"
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/mapped_file.h"
+#include "convseq/base/log.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "checkpoint-";
+constexpr const char* kStateFile = "trainer_state.json";
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+
+constexpr const char* kChecksumFile = "checksums.json";
+
+uint32_t checksum_of(const fs::path& file) { return crc32_of(MappedFile(file).bytes()); }
+
+// Of every file in the folder, by name.
+Json checksums_in(const fs::path& folder) {
+  std::map<std::string, uint32_t> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    found[entry.path().filename().string()] = checksum_of(entry.path());
+  }
+  return found;
+}
+
+void check_checksums(const fs::path& folder, const JsonObject& expected) {
+  for (const auto& [name, value] : expected.json().items()) {
+    require(checksum_of(folder / name) == expected.get<int64_t>(name),
+            "{}: its checksum is not the one it was written with", (folder / name).string());
+  }
+}
+
+Json to_json(const RunIdentity& identity) {
+  Json json = Json::object();
+  for (const auto& [key, value] : identity) json[key] = value;
+  return json;
+}
+
+Json state_file(const TrainingState& state, const RunIdentity& identity, const fs::path& folder) {
+  Json json = to_json(state);
+  json["identity"] = to_json(identity);
+  const Json files = checksums_in(folder);
+  json["files"] = files;
+  json["config_checksum"] = files[kConfigFile];  // by their names in version 0.1.0
+  json["model_checksum"] = files[kWeightsFile];
+  json["optimizer_checksum"] = files[kOptimizerFile];
+  json["checksum"] = crc32_of(json.dump());
+  return json;
+}
+
+void check_state_file(const JsonObject& json) {
+  Json others = json.json();
+  others.erase("checksum");
+  require(crc32_of(others.dump()) == json.get<int64_t>("checksum"),
+          "{}: its checksum is not the one it has written", json.origin());
+}
+
+void check_whole(const fs::path& file, int64_t checksum) {
+  require(checksum_of(file) == checksum, "{}: its checksum is not the one trainer_state.json has",
+          file.string());
+}
+
+TrainingState load_state(const JsonObject& json, const fs::path& folder) {
+  check_state_file(json);
+  if (json.has("files")) {
+    check_checksums(folder, {json.json().at("files"), json.origin()});
+  } else {  // written by version 0.1.0
+    check_whole(folder / kConfigFile, json.get<int64_t>("config_checksum"));
+    check_whole(folder / kWeightsFile, json.get<int64_t>("model_checksum"));
+    check_whole(folder / kOptimizerFile, json.get<int64_t>("optimizer_checksum"));
+  }
+  TrainingState state = training_state_from(json);
+  state.weights = load_tensors(folder / kWeightsFile).tensors;
+  state.optimizer = load_tensors(folder / kOptimizerFile).tensors;
+  check_finite(state.weights, (folder / kWeightsFile).string());
+  check_finite(state.optimizer, (folder / kOptimizerFile).string());
+  return state;
+}
+
+}  // namespace
+
+Json to_json(const TrainingState& state) {
+  Json json = {{"step", state.step},
+               {"source_tokens", state.source_tokens},
+               {"skipped_steps", state.skipped_steps},
+               {"skipped_in_a_row", state.skipped_in_a_row},
+               {"seconds", state.seconds},
+               {"validations_since_best", state.validations_since_best},
+               {"cursor", state.cursor}};
+  if (std::isfinite(state.loss)) json["loss"] = state.loss;
+  if (state.best_validation) json["best_validation"] = *state.best_validation;
+  return json;
+}
+
+TrainingState training_state_from(const JsonObject& json) {
+  TrainingState state;
+  state.step = json.get<int64_t>("step");
+  state.source_tokens = json.get<int64_t>("source_tokens");
+  state.skipped_steps = json.get<int64_t>("skipped_steps");
+  state.skipped_in_a_row = json.get<int64_t>("skipped_in_a_row");
+  state.seconds = json.get<double>("seconds");
+  state.loss = json.get_or<double>("loss", std::nan(""));
+  state.validations_since_best = json.get<int64_t>("validations_since_best");
+  if (json.has("best_validation")) state.best_validation = json.get<double>("best_validation");
+  require(json.has("cursor"), "{}: cursor is missing", json.origin());
+  state.cursor = json.json().at("cursor");
+  return state;
+}
+
+std::vector<fs::path> Checkpoints::newest_first() const {
+  std::vector<fs::path> found;
+  if (!fs::is_directory(folder_)) return found;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    const bool named = name.starts_with(kPrefix) && name.size() > kPrefix.size() &&
+                       name.size() < 27 &&
+                       std::all_of(name.begin() + kPrefix.size(), name.end(),
+                                   [](char c) { return c >= '0' && c <= '9'; });
+    if (entry.is_directory() && named) found.push_back(entry.path());
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+fs::path Checkpoints::path_of(int64_t step) const {
+  return folder_ / fmt::format("{}{:08}", kPrefix, step);
+}
+
+void Checkpoints::save(const TrainingState& state, const ModelFolder& model) const {
+  const fs::path path = path_of(state.step);
+  write_folder_atomically(path, [&](const fs::path& inside) {
+    write_model_files(inside, model);
+    save_tensors(inside / kOptimizerFile, {.tensors = state.optimizer, .metadata = {}});
+    write_json_file(inside / kStateFile, state_file(state, identity_, inside));
+  });
+  int64_t kept = 0;
+  for (const fs::path& each : newest_first()) {
+    std::error_code error;
+    if (each > path || ++kept > keep_) fs::remove_all(each, error);
+  }
+}
+
+// Earlier versions wrote fewer keys: what is not there is not compared, but for the task, which
+// tells fine-tuning from pre-training.
+void Checkpoints::check_identity(const Json& found, const fs::path& path) const {
+  const auto is_task = [](const auto& item) { return item.first == "task"; };
+  const bool has_task = std::any_of(identity_.begin(), identity_.end(), is_task);
+  require(found.is_object() && found.contains("task") == has_task,
+          "{}: is a checkpoint of a {} run; choose another folder", path.string(),
+          has_task ? "pre-training" : "fine-tuning");
+  for (const auto& [key, value] : identity_) {
+    if (!found.contains(key)) continue;
+    const std::string theirs = found[key].is_string() ? found[key].get<std::string>() : "";
+    require(theirs == value,
+            "{}: was made with {} {}, this run has {}; choose another folder, the same {}, or "
+            "--fresh to start anew",
+            path.string(), key, theirs, value, key);
+  }
+}
+
+// Nothing where it is damaged. What is whole but of another run is refused.
+std::optional<TrainingState> Checkpoints::load(const fs::path& path,
+                                               const ModelConfig& expected) const {
+  std::optional<ModelConfig> config;
+  std::optional<TrainingState> state;
+  Json identity;
+  try {
+    config = ModelConfig::load(path / kConfigFile);
+    const JsonObject json = JsonObject::from_file(path / kStateFile);
+    state = load_state(json, path);
+    identity = json.json().value("identity", Json());
+  } catch (const Error& error) {
+    log::warning("damaged checkpoint, taking the one before it: {}", error.what());
+    return std::nullopt;
+  }
+  require(
+      *config == expected,
+      "{}: is a checkpoint of another model; choose another folder, the same config, or --fresh to "
+      "start anew",
+      path.string());
+  check_identity(identity, path);
+  return state;
+}
+
+std::optional<TrainingState> Checkpoints::load_latest(const ModelConfig& expected) const {
+  const auto all = newest_first();
+  for (const fs::path& path : all) {
+    if (auto state = load(path, expected)) return state;
+  }
+  require(all.empty(),
+          "{}: none of its {} checkpoints is whole; begin anew, or choose another folder",
+          folder_.string(), all.size());
+  return std::nullopt;
+}
+
+int64_t Checkpoints::newest_step() const {
+  const auto all = newest_first();
+  return all.empty() ? 0 : std::stoll(all.front().filename().string().substr(kPrefix.size()));
+}
+
+void Checkpoints::save_best(const ModelFolder& model) const {
+  write_folder_atomically(best(), [&](const fs::path& inside) {
+    write_model_files(inside, model);
+    write_json_file(inside / kChecksumFile, checksums_in(inside));
+  });
+}
+
+bool Checkpoints::has_best() const {
+  if (!fs::exists(best() / kWeightsFile)) return false;
+  if (!fs::exists(best() / kChecksumFile)) return true;  // written by an earlier version
+  try {
+    check_checksums(best(), JsonObject::from_file(best() / kChecksumFile));
+  } catch (const Error& error) {
+    fail("{}; remove {} to go on without it", error.what(), best().string());
+  }
+  return true;
+}
+
+void Checkpoints::remove_all() const {
+  for (const fs::path& path : newest_first()) fs::remove_all(path);
+  fs::remove_all(best());
+}
+
+}  // namespace convseq

@@ -1,0 +1,222 @@
+#include "convseq/train/step/token_loss.h"
+
+#include <ATen/OpMathType.h>
+#include <fmt/ranges.h>
+#include <torch/torch.h>
+
+#include "convseq/base/error.h"
+#include "convseq/ops/cross_entropy.h"
+
+namespace convseq {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool is_narrow(const torch::Tensor& x) { return at::isReducedFloatingType(x.scalar_type()); }
+
+// a·b and sum + a·b, in fp32 for bf16 operands: tensor cores add and answer in fp32.
+torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
+  return is_narrow(a) ? at::mm(a, b, torch::kFloat32) : at::mm(a, b);
+}
+
+void put_product(torch::Tensor to, const torch::Tensor& a, const torch::Tensor& b) {
+  if (is_narrow(a)) {
+    at::mm_out(to, a, b, torch::kFloat32);
+  } else {
+    at::mm_out(to, a, b);
+  }
+}
+
+void add_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
+  if (is_narrow(a)) {
+    at::addmm_out(sum, sum, a, b, torch::kFloat32);
+  } else {
+    sum.addmm_(a, b);
+  }
+}
+
+struct ChunkLoss {
+  TokenLoss sums;
+  torch::Tensor slope;  // d loss / d logits [c,V], where asked for
+};
+
+// In one pass over the logits, before their scale, where there is a kernel for it.
+ChunkLoss fused_loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
+                        const torch::Tensor& weights, const TokenLossOptions& options,
+                        std::optional<torch::Dtype> slope) {
+  const auto found = ops::cross_entropy(logits, labels,
+                                        {.scale = options.output_scale,
+                                         .smoothing = options.label_smoothing,
+                                         .z_loss = options.z_loss,
+                                         .ignored = kIgnoredLabel,
+                                         .weights = weights,
+                                         .slope = slope});
+  const auto sums = found.rows.sum(0, /*keepdim=*/false, torch::kFloat64).unbind();
+  return {{.loss_sum = sums[0],
+           .nll_sum = sums[1],
+           .z_loss_sum = sums[2],
+           .correct = sums[3].to(torch::kInt64),
+           .tokens = (labels != kIgnoredLabel).sum()},
+          found.slope};
+}
+
+// With log p = log_softmax(x), t the target, ε the smoothing, ζ the z-loss:
+//   loss = −(1 − ε) log p_t − ε mean(log p) + ζ log²Z
+//   d loss / d x = (1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V
+ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
+                  const torch::Tensor& weights, const TokenLossOptions& options, bool wants_slope) {
+  const double smoothing = options.label_smoothing;
+  const auto ignored = labels == kIgnoredLabel;
+  const auto target = labels.masked_fill(ignored, 0).unsqueeze(1);
+  const auto log_p = at::log_softmax(logits, 1);
+  const auto target_log_p = log_p.gather(1, target);
+  const auto log_z = logits.gather(1, target) - target_log_p;  // [c,1]
+
+  const auto nll = target_log_p.squeeze(1).neg().masked_fill_(ignored, 0);
+  const auto z_loss = log_z.squeeze(1).square().mul_(options.z_loss).masked_fill_(ignored, 0);
+  auto loss = nll * (1 - smoothing) + z_loss;
+  if (smoothing > 0) loss -= log_p.mean(1).mul_(smoothing).masked_fill_(ignored, 0);
+  if (weights.defined()) loss *= weights;
+  const TokenLoss sums = {.loss_sum = loss.sum(torch::kFloat64),
+                          .nll_sum = nll.sum(torch::kFloat64),
+                          .z_loss_sum = z_loss.sum(torch::kFloat64),
+                          .correct = (logits.argmax(1) == labels).sum(),
+                          .tokens = ignored.logical_not().sum()};
+  if (!wants_slope) return {sums, {}};
+
+  auto slope = log_p.exp_();
+  if (options.z_loss > 0) slope *= 1 + 2 * options.z_loss * log_z;
+  if (smoothing > 0) slope -= smoothing / static_cast<double>(logits.size(1));
+  slope.scatter_add_(1, target, at::full_like(target_log_p, smoothing - 1));
+  slope.masked_fill_(ignored.unsqueeze(1), 0);
+  if (weights.defined()) slope *= weights.unsqueeze(1);
+  return {sums, slope};
+}
+
+TokenLoss no_loss(torch::Device device) {
+  const auto number = torch::TensorOptions(device).dtype(torch::kFloat64);
+  const auto count = number.dtype(torch::kInt64);
+  return {.loss_sum = at::zeros({}, number),
+          .nll_sum = at::zeros({}, number),
+          .z_loss_sum = at::zeros({}, number),
+          .correct = at::zeros({}, count),
+          .tokens = at::zeros({}, count)};
+}
+
+void add(TokenLoss& total, const TokenLoss& more) {
+  total.loss_sum += more.loss_sum;
+  total.nll_sum += more.nll_sum;
+  total.z_loss_sum += more.z_loss_sum;
+  total.correct += more.correct;
+  total.tokens += more.tokens;
+}
+
+struct Learns {
+  bool hidden = false;
+  bool matrix = false;
+};
+
+// The gradients are made in the forward pass, while a chunk's logits are there: recomputing them in
+// the backward pass would be a fourth product with the whole vocabulary, the largest in the model,
+// and would save only [V,d], which the matrix's gradient takes soon after anyway.
+class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
+ public:
+  static variable_list forward(AutogradContext* context, const torch::Tensor& hidden,
+                               const torch::Tensor& matrix, const torch::Tensor& labels,
+                               const TokenLossOptions& options, Learns learns) {
+    // A CPU has no product of bf16 that answers in fp32: widen the operands there.
+    const auto wide = at::toOpMathType(hidden.scalar_type());
+    const auto inside = hidden.is_cpu() ? wide : hidden.scalar_type();
+    const auto all_h = hidden.to(inside), w = matrix.to(inside);
+
+    torch::Tensor hidden_slope, matrix_slope;
+    if (learns.hidden) hidden_slope = at::empty(hidden.sizes(), hidden.options().dtype(wide));
+    if (learns.matrix) matrix_slope = at::empty(matrix.sizes(), matrix.options().dtype(wide));
+    if (learns.matrix && hidden.size(0) == 0) matrix_slope.zero_();  // no chunk will write it
+    TokenLoss total = no_loss(hidden.device());
+    for (int64_t begin = 0; begin < hidden.size(0); begin += options.chunk_tokens) {
+      const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));
+      const auto h = all_h.slice(0, begin, end);
+      const auto logits = product(h, w.t());
+      const auto weights =
+          options.weights.defined() ? options.weights.slice(0, begin, end) : torch::Tensor();
+      const auto targets = labels.slice(0, begin, end);
+      const bool wants_slope = learns.hidden || learns.matrix;
+      const auto chunk =
+          ops::has_cross_entropy(logits)
+              ? fused_loss_of(logits, targets, weights, options,
+                              wants_slope ? std::optional(inside) : std::nullopt)
+              : loss_of(logits.mul_(options.output_scale), targets, weights, options, wants_slope);
+      add(total, chunk.sums);
+      if (!chunk.slope.defined()) continue;
+      const auto slope = chunk.slope.to(inside);
+      if (learns.hidden) put_product(hidden_slope.slice(0, begin, end), slope, w);
+      if (!learns.matrix) continue;
+      if (begin == 0) {
+        put_product(matrix_slope, slope.t(), h);
+      } else {
+        add_product(matrix_slope, slope.t(), h);
+      }
+    }
+    context->save_for_backward({hidden_slope, matrix_slope});
+    context->saved_data["type"] = hidden.scalar_type();
+    context->saved_data["scale"] = options.output_scale;
+    const auto& [loss, nll, z_loss, correct, tokens] = total;
+    context->mark_non_differentiable({nll, z_loss, correct, tokens});
+    return {loss, nll, z_loss, correct, tokens};
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto type = context->saved_data["type"].toScalarType();
+    const auto factor = gradients[0] * context->saved_data["scale"].toDouble();
+    const auto scaled = [&](const torch::Tensor& slope) {
+      return slope.defined() ? (slope * factor.to(slope.scalar_type())).to(type) : slope;
+    };
+    const auto saved = context->get_saved_variables();
+    return {scaled(saved[0]), scaled(saved[1]), {}, {}, {}};
+  }
+};
+
+void check(const torch::Tensor& hidden, const torch::Tensor& matrix, const torch::Tensor& labels,
+           const TokenLossOptions& options) {
+  require(hidden.dim() == 2 && matrix.dim() == 2 && hidden.size(1) == matrix.size(1),
+          "token_loss: hidden [{}] and output matrix [{}]; wants [N, d] and [V, d]",
+          fmt::join(hidden.sizes().vec(), ", "), fmt::join(matrix.sizes().vec(), ", "));
+  require(labels.dim() == 1 && labels.size(0) == hidden.size(0),
+          "token_loss: labels [{}] for {} hidden states", fmt::join(labels.sizes().vec(), ", "),
+          hidden.size(0));
+  require(hidden.scalar_type() == matrix.scalar_type(),
+          "token_loss: hidden is {} and the output matrix {}; wants one type",
+          c10::toString(hidden.scalar_type()), c10::toString(matrix.scalar_type()));
+  require(!options.weights.defined() || options.weights.sizes() == labels.sizes(),
+          "token_loss: {} weights for {} labels",
+          options.weights.defined() ? options.weights.numel() : 0, labels.numel());
+  require(options.label_smoothing >= 0 && options.label_smoothing < 1,
+          "token_loss: label_smoothing is {}; must be in [0, 1)", options.label_smoothing);
+  require(options.z_loss >= 0, "token_loss: z_loss is {}; must be ≥ 0", options.z_loss);
+  require(options.chunk_tokens >= 1, "token_loss: chunk_tokens is {}; must be ≥ 1",
+          options.chunk_tokens);
+}
+
+}  // namespace
+
+int64_t loss_chunk_tokens(int64_t tokens, torch::Device device) {
+  if (device.is_cpu()) return TokenLossOptions{}.chunk_tokens;
+  constexpr int64_t kMost = 8192;
+  const int64_t chunks = (tokens + kMost - 1) / kMost;
+  return std::max<int64_t>(1, (tokens + chunks - 1) / std::max<int64_t>(1, chunks));
+}
+
+TokenLoss token_loss(const torch::Tensor& hidden, const torch::Tensor& output_matrix,
+                     const torch::Tensor& labels, const TokenLossOptions& options) {
+  check(hidden, output_matrix, labels, options);
+  const bool learning = torch::GradMode::is_enabled();
+  const auto sums =
+      TokenLossFunction::apply(hidden, output_matrix, labels, options,
+                               Learns{.hidden = learning && hidden.requires_grad(),
+                                      .matrix = learning && output_matrix.requires_grad()});
+  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
+}
+
+}  // namespace convseq

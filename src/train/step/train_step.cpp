@@ -1,0 +1,275 @@
+#include "convseq/train/step/train_step.h"
+
+#include <ATen/OpMathType.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "convseq/base/error.h"
+#include "convseq/ops/linear.h"
+#include "convseq/train/optim/clip.h"
+
+namespace convseq {
+namespace {
+
+// What micro-batches and processes add up to, and the norm of their gradients, in one tensor that
+// stays on the device: one wait a step, not three a micro-batch.
+enum Sum { kLoss, kNll, kCorrect, kWeight, kSourceTokens, kTargetTokens, kNorm, kSums };
+
+torch::Tensor no_sums(torch::Device device) {
+  return torch::zeros({kSums}, torch::TensorOptions(device).dtype(torch::kFloat64));
+}
+
+void add(const torch::Tensor& sums, const ModelBatch& batch, const TokenLoss& loss) {
+  sums.slice(0, 0, kNorm) += torch::cat(
+      {torch::stack({loss.loss_sum.detach().to(torch::kFloat64),
+                     loss.nll_sum.detach().to(torch::kFloat64), loss.correct.to(torch::kFloat64)}),
+       batch.counts});
+}
+
+StepResult means(const torch::Tensor& sums) {  // on the host
+  const auto sum = [&](Sum which) { return sums.const_data_ptr<double>()[which]; };
+  const double tokens = std::max(sum(kTargetTokens), 1.0);
+  return {.loss = sum(kLoss) / std::max(sum(kWeight), 1e-9),
+          .nll = sum(kNll) / tokens,
+          .accuracy = sum(kCorrect) / tokens,
+          .gradient_norm = sum(kNorm),
+          .source_tokens = static_cast<int64_t>(sum(kSourceTokens)),
+          .target_tokens = static_cast<int64_t>(sum(kTargetTokens))};
+}
+
+bool is_finite(const StepResult& result) {
+  return std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
+}
+
+TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
+  const auto encoded = model.encode(inputs.source, inputs.source_lengths);
+  const auto decoded = model.decode(inputs.decoder_input, encoded, inputs.source_lengths);
+  const auto weights = inputs.weights.defined()
+                           ? inputs.weights.repeat_interleave(inputs.labels.size(1))
+                           : torch::Tensor();
+  return token_loss(decoded.flatten(0, 1), model.output_matrix(), inputs.labels.flatten(),
+                    {.output_scale = model.output_scale(),
+                     .label_smoothing = options.label_smoothing,
+                     .z_loss = options.z_loss,
+                     .weights = weights,
+                     .chunk_tokens = loss_chunk_tokens(inputs.labels.numel(), decoded.device())});
+}
+
+torch::Tensor wide(const torch::Tensor& x) { return x.to(at::toOpMathType(x.scalar_type())); }
+
+// Few classes: their logits may be held whole.
+TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
+  const auto encoded = model.encode(inputs.source, inputs.source_lengths);
+  const auto logits = wide(model.classify(encoded, inputs.source_lengths));
+  const auto labels = inputs.labels.flatten();
+  const auto log_p = logits.log_softmax(1);
+  const auto nll = -log_p.gather(1, labels.unsqueeze(1)).squeeze(1);
+  auto loss = nll * (1 - options.label_smoothing) - log_p.mean(1) * options.label_smoothing;
+  if (inputs.weights.defined()) loss = loss * inputs.weights;
+  return {.loss_sum = loss.sum(torch::kFloat64),
+          .nll_sum = nll.sum(torch::kFloat64),
+          .z_loss_sum = torch::zeros({}, loss.options()),
+          .correct = (logits.argmax(1) == labels).sum(),
+          .tokens = torch::tensor(labels.numel())};
+}
+
+TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
+  return options.pooled ? class_loss_of(model, inputs, options)
+                        : token_loss_of(model, inputs, options);
+}
+
+// A process may have no rows of a small batch; it takes part in the sums all the same.
+std::vector<ModelBatch> filled(const std::vector<Batch>& batches, const Seq2Seq& model,
+                               torch::Device device) {
+  std::vector<ModelBatch> result;
+  for (const Batch& batch : batches) {
+    if (batch.rows == 0) continue;
+    result.push_back(to_model_batch(batch, model.config(), device));
+  }
+  return result;
+}
+
+std::vector<torch::Tensor> tensors_of(const TensorMap& map) {
+  std::vector<torch::Tensor> tensors;
+  for (const auto& [name, tensor] : map) tensors.push_back(tensor);
+  return tensors;
+}
+
+// Of all real targets of all processes: what the loss is divided by.
+torch::Tensor total_weight(const std::vector<Batch>& batches, Communicator& communicator,
+                           torch::Device device) {
+  double weight = 0;
+  for (const Batch& batch : batches) weight += batch.target_weight();
+  const auto total = torch::tensor(weight, torch::kFloat64).to(device);
+  if (communicator.size() > 1) communicator.all_reduce_sum({total});
+  return total.clamp_min(1e-9);
+}
+
+}  // namespace
+
+TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimizer,
+                     Communicator& communicator, const TrainStepOptions& options)
+    : model_(model),
+      weights_(weights),
+      optimizer_(optimizer),
+      communicator_(communicator),
+      options_(options),
+      // Recomputation adds gradients outside the order in which buckets are sent.
+      buckets_(communicator, model.parameters(),
+               {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
+  model_.recompute_blocks(options.recompute);
+  const auto device = model_.output_matrix().device();
+  if (can_be_recorded(device)) graph_.emplace(device);
+}
+
+// Random numbers, other processes and a backward pass within the backward pass need the host.
+bool TrainStep::can_be_recorded(torch::Device device) const {
+  const ModelConfig& config = model_.config();
+  return options_.graph && device.is_cuda() && optimizer_.steps_on_device() &&
+         communicator_.size() == 1 && !options_.recompute && config.dropout == 0 &&
+         config.tap_dropout == 0;
+}
+
+StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learning_rate) {
+  require(started_.empty(), "train step: {} steps are under way", started_.size());
+  start(micro_batches, learning_rate);
+  return finish();
+}
+
+void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
+  model_.train();
+  // What a recorded step reads is copied there from the host, without a stop on the way.
+  const auto device = graph_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
+  const Inputs inputs{.batches = filled(micro_batches, model_, device),
+                      .total_weight = total_weight(micro_batches, communicator_, device)};
+  if (optimizer_.steps_on_device()) {
+    started_.push_back({.sums = step_on_device(inputs, learning_rate)});
+  } else {
+    started_.push_back({.result = step(inputs, learning_rate)});
+  }
+}
+
+StepResult TrainStep::finish() {
+  require(!started_.empty(), "train step: none is under way");
+  const Started oldest = started_.front();
+  started_.pop_front();
+  if (!oldest.sums) return oldest.result;
+  StepResult result = means(oldest.sums->wait());
+  result.skipped = !is_finite(result);
+  if (!result.skipped) optimizer_.count_step();
+  return result;
+}
+
+torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
+  weights_.clear_gradients();
+  const auto sums = no_sums(inputs.total_weight.device());
+  if (inputs.batches.empty()) buckets_.start();
+  for (const ModelBatch& batch : inputs.batches) {
+    const TokenLoss loss = loss_of(model_, batch, options_);
+    const bool is_last = &batch == &inputs.batches.back();
+    if (is_last) buckets_.start();
+    (loss.loss_sum / inputs.total_weight).backward();
+    // A sum of many in bf16 would lose what each adds.
+    if (inputs.batches.size() > 1 && (!is_last || communicator_.size() == 1)) {
+      weights_.collect_gradients();
+    }
+    add(sums, batch, loss);
+  }
+  buckets_.finish(1);
+  if (communicator_.size() > 1) communicator_.all_reduce_sum({sums});
+  return sums;
+}
+
+StepResult TrainStep::step(const Inputs& inputs, double learning_rate) {
+  StepResult result = means(find_gradients(inputs).cpu());
+  weights_.collect_gradients();
+  result.gradient_norm = clip_by_global_norm(tensors_of(weights_.learning()), options_.clip_norm);
+  result.skipped = !is_finite(result);
+  if (!result.skipped) {
+    optimizer_.step(learning_rate);
+    weights_.publish();
+  }
+  return result;
+}
+
+torch::Tensor TrainStep::find_gradients_and_move(const Inputs& inputs) {
+  const auto sums = find_gradients(inputs);
+  const auto norm = optimizer_.step_on_device(
+      weights_.gradients(),
+      {.numbers = inputs.numbers, .loss = sums[kLoss], .max_norm = options_.clip_norm});
+  sums.select(0, kNorm).copy_(norm);
+  return sums;
+}
+
+HostCopy TrainStep::step_on_device(Inputs inputs, double learning_rate) {
+  inputs.numbers = optimizer_.device_numbers(learning_rate, std::ssize(started_))
+                       .to(inputs.total_weight.device());
+  if (!graph_) return HostCopy(find_gradients_and_move(inputs));
+  std::optional<HostCopy> sums;
+  graph_->run([&] { sums.emplace(recorded(inputs)); });
+  return *sums;
+}
+
+torch::Tensor TrainStep::recorded(const Inputs& on_host) {
+  if (graph_->is_recorded() && on_host.has_shape_of(recorded_)) {
+    same_shapes_ = 0;
+    recorded_.copy_from(on_host.pinned());
+    graph_->play();
+    return recorded_sums_;
+  }
+  const Inputs inputs = on_host.on(model_.output_matrix().device());
+  // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
+  // there already is given up only for a shape that stays.
+  const int steps_before = graph_->is_recorded() ? 6 : 2;
+  same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
+  last_ = inputs;
+  if (records_ && same_shapes_ >= steps_before) {
+    recorded_ = inputs;
+    records_ = graph_->record([&] { recorded_sums_ = find_gradients_and_move(recorded_); });
+    if (records_) {
+      graph_->play();
+      return recorded_sums_;
+    }
+  }
+  std::optional<ops::ProductTuning> tuning;  // the last time before it is recorded
+  if (records_ && same_shapes_ + 1 == steps_before) tuning.emplace();
+  return find_gradients_and_move(inputs);
+}
+
+bool TrainStep::Inputs::has_shape_of(const Inputs& other) const {
+  return batches.size() == 1 && other.batches.size() == 1 &&
+         batches.front().has_shape_of(other.batches.front());
+}
+
+TrainStep::Inputs TrainStep::Inputs::on(torch::Device device) const {
+  Inputs there{.total_weight = total_weight.to(device), .numbers = numbers.to(device)};
+  for (const ModelBatch& batch : batches) there.batches.push_back(batch.on(device));
+  return there;
+}
+
+TrainStep::Inputs TrainStep::Inputs::pinned() const {
+  Inputs there{.total_weight = total_weight.pin_memory(), .numbers = numbers.pin_memory()};
+  for (const ModelBatch& batch : batches) there.batches.push_back(batch.pinned());
+  return there;
+}
+
+void TrainStep::Inputs::copy_from(const Inputs& other) {
+  batches.front().copy_from(other.batches.front());
+  total_weight.copy_(other.total_weight, /*non_blocking=*/true);
+  numbers.copy_(other.numbers, /*non_blocking=*/true);
+}
+
+StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
+                         Communicator& communicator) {
+  const torch::NoGradGuard no_grad;
+  model.eval();
+  const auto sums = no_sums(model.output_matrix().device());
+  for (const ModelBatch& batch : filled(batches, model, sums.device())) {
+    add(sums, batch, loss_of(model, batch, {}));
+  }
+  if (communicator.size() > 1) communicator.all_reduce_sum({sums});
+  return means(sums.cpu());
+}
+
+}  // namespace convseq
