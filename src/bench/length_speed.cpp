@@ -56,11 +56,11 @@ LengthSpeed measure(TrainingModel& trained, int64_t length, double flops_ceiling
                     .length = length,
                     .rows = rows,
                     .flops_ceiling = flops_ceiling};
-  TimingOptions unrecorded = options.timing;
-  unrecorded.warm_ups = TimingOptions{}.warm_ups;
+  TimingOptions uncaptured = options.timing;
+  uncaptured.warm_ups = TimingOptions{}.warm_ups;
   const torch::Device device = options.training.device;
   speed.encoder = measure_part(
-      device, all_rows * encoder_flops(flops), [&] { trained.train_encoder(source); }, unrecorded);
+      device, all_rows * encoder_flops(flops), [&] { trained.train_encoder(source); }, uncaptured);
   speed.step = measure_part(
       device, all_rows * of_step, [&] { trained.train(batch); }, options.timing);
   return speed;
@@ -158,7 +158,7 @@ std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options) {
     }
   }
   const int64_t total = std::ssize(options.models) * std::ssize(options.lengths);
-  const double ceiling = measure_product_flops(options.training.device, options.training.type);
+  const double ceiling = measure_matmul_flops(options.training.device, options.training.type);
   std::vector<LengthSpeed> speeds;
   for (const ModelConfig& config : options.models) {
     TrainingModel trained(config, options.training);

@@ -16,7 +16,7 @@ struct LengthSpeedOptions {
   std::vector<ModelConfig> models;
   std::vector<int64_t> lengths;
   int64_t tokens = 32768;
-  // A step of a new shape is recorded anew once it has come seven times.
+  // A step of a new shape is captured anew once it has come seven times.
   TimingOptions timing{.rounds = 3, .round_ms = 150, .warm_ups = 8};
   Watch watch = go_on;
 };
@@ -32,7 +32,7 @@ struct LengthSpeed {
   std::string mixer;
   int64_t length = 0;
   int64_t rows = 0;
-  double flops_ceiling = 0;  // a second, of a large product in the same run
+  double flops_ceiling = 0;  // a second, of a large matmul in the same run
   LengthPart encoder;        // forward and backward pass of the encoder alone
   LengthPart step;           // the whole training step
 

@@ -11,7 +11,7 @@ namespace convseq::bench {
 
 // What the kernels of a training step are there for.
 enum class StepPart {
-  Products,
+  Matmuls,
   Attention,
   Convolutions,
   Norms,
@@ -30,7 +30,7 @@ namespace convseq {
 
 template <>
 inline constexpr auto kEnumNames<bench::StepPart> = std::to_array<EnumName<bench::StepPart>>(
-    {{bench::StepPart::Products, "matrix_products"},
+    {{bench::StepPart::Matmuls, "matmuls"},
      {bench::StepPart::Attention, "attention"},
      {bench::StepPart::Convolutions, "gates_and_convolutions"},
      {bench::StepPart::Norms, "norms"},

@@ -19,47 +19,47 @@ int64_t rows_for(const StepSpeedOptions& options) {
   return std::max<int64_t>(1, options.tokens / options.work.source);
 }
 
-TimedProduct time_product(const Product& product, const StepSpeedOptions& options,
-                          const TimingOptions& timing) {
+TimedMatmul time_matmul(const Matmul& matmul, const StepSpeedOptions& options,
+                        const TimingOptions& timing) {
   const auto random = [&](int64_t rows, int64_t columns) {
     return torch::randn({rows, columns}, torch::TensorOptions(options.training.device))
         .to(options.training.type);
   };
-  const auto x = random(product.rows, product.in).requires_grad_();
-  const auto w = random(product.out, product.in).requires_grad_();
-  const auto dy = random(product.rows, product.out);
+  const auto x = random(matmul.rows, matmul.in).requires_grad_();
+  const auto w = random(matmul.out, matmul.in).requires_grad_();
+  const auto dy = random(matmul.rows, matmul.out);
   const Work work = [&] {
-    const ops::ProductTuning tuning;
+    const ops::MatmulTuning tuning;
     torch::autograd::grad({ops::linear_and_input(x, w).output}, {x, w}, {dy});
   };
   const double ms = milliseconds_of(options.training.device, {work}, timing).front();
-  return {.what = fmt::format("{} × {} × {}", product.rows, product.in, product.out),
-          .count = product.count,
-          .ms = ms * static_cast<double>(product.count),
-          .flops = product.flops()};
+  return {.what = fmt::format("{} × {} × {}", matmul.rows, matmul.in, matmul.out),
+          .count = matmul.count,
+          .ms = ms * static_cast<double>(matmul.count),
+          .flops = matmul.flops()};
 }
 
 // Without position bias and mask: the fastest that libtorch can do at this size.
-TimedProduct time_attention(const AttentionProduct& product, const StepSpeedOptions& options,
-                            const TimingOptions& timing) {
+TimedMatmul time_attention(const AttentionMatmul& matmul, const StepSpeedOptions& options,
+                           const TimingOptions& timing) {
   const auto random = [&](int64_t time) {
-    const auto values = torch::randn({product.batch, time, product.heads, product.head_channels},
+    const auto values = torch::randn({matmul.batch, time, matmul.heads, matmul.head_channels},
                                      torch::TensorOptions(options.training.device));
     return values.to(options.training.type).transpose(1, 2).requires_grad_();
   };
-  const auto q = random(product.queries), k = random(product.keys), v = random(product.keys);
-  const auto dy = random(product.queries).detach();
+  const auto q = random(matmul.queries), k = random(matmul.keys), v = random(matmul.keys);
+  const auto dy = random(matmul.queries).detach();
   const Work work = [&] {
-    const auto y = at::scaled_dot_product_attention(q, k, v, {}, 0, product.causal,
+    const auto y = at::scaled_dot_product_attention(q, k, v, {}, 0, matmul.causal,
                                                     /*scale=*/1.0);
     torch::autograd::grad({y}, {q, k, v}, {dy});
   };
   const double ms = milliseconds_of(options.training.device, {work}, timing).front();
-  return {.what = fmt::format("attention {} × {}{}", product.queries, product.keys,
-                              product.causal ? ", causal" : ""),
-          .count = product.count,
-          .ms = ms * static_cast<double>(product.count),
-          .flops = product.flops()};
+  return {.what = fmt::format("attention {} × {}{}", matmul.queries, matmul.keys,
+                              matmul.causal ? ", causal" : ""),
+          .count = matmul.count,
+          .ms = ms * static_cast<double>(matmul.count),
+          .flops = matmul.flops()};
 }
 
 void time_parts(StepSpeed& speed, const ModelConfig& config, const StepSpeedOptions& options) {
@@ -70,11 +70,11 @@ void time_parts(StepSpeed& speed, const ModelConfig& config, const StepSpeedOpti
                .element_bytes = static_cast<int64_t>(c10::elementSize(options.training.type)),
                .loss_chunk_tokens = loss_chunk_tokens(speed.rows * options.work.target, device)});
   const TimingOptions timing{.rounds = options.timing.rounds, .round_ms = 20};
-  for (const Product& product : work.products) {
-    speed.products.push_back(time_product(product, options, timing));
+  for (const Matmul& matmul : work.matmuls) {
+    speed.matmuls.push_back(time_matmul(matmul, options, timing));
   }
-  for (const AttentionProduct& product : work.attentions) {
-    speed.products.push_back(time_attention(product, options, timing));
+  for (const AttentionMatmul& matmul : work.attentions) {
+    speed.matmuls.push_back(time_attention(matmul, options, timing));
   }
   speed.rest_bytes = work.rest_bytes;
   speed.copy_bandwidth = copy_bandwidth(device, cache_bytes(device), timing);
@@ -114,9 +114,9 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
     trained.finish();
     if (options.profile) speed.kernels = profiled(trained, batch);
   }
-  restart_peak_memory(device);  // the products shall have the memory to themselves
-  speed.flops_ceiling = measure_product_flops(device, options.training.type);
-  if (options.products) time_parts(speed, config, options);
+  restart_peak_memory(device);  // the matmuls shall have the memory to themselves
+  speed.flops_ceiling = measure_matmul_flops(device, options.training.type);
+  if (options.matmuls) time_parts(speed, config, options);
   return speed;
 }
 
@@ -134,9 +134,9 @@ std::vector<Row> part_rows(const StepSpeed& speed) {
 
 }  // namespace
 
-double StepSpeed::products_ms() const {
+double StepSpeed::matmuls_ms() const {
   double sum = 0;
-  for (const TimedProduct& product : products) sum += product.ms;
+  for (const TimedMatmul& matmul : matmuls) sum += matmul.ms;
   return sum;
 }
 
@@ -192,13 +192,13 @@ std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, Pee
   Row ms{.name = speed.name + "_ms", .value = speed.ms, .unit = "ms"};
   Row memory{.name = speed.name + "_peak_memory", .value = speed.peak_bytes / kGibi, .unit = "GiB"};
   std::vector<Row> parts;
-  if (!speed.products.empty()) {
+  if (!speed.matmuls.empty()) {
     const double floor = speed.floor_ms();
     tokens.floor = 1e3 * static_cast<double>(speed.source_tokens) / floor;
     tokens.ratio = tokens.value / *tokens.floor;
     ms.floor = floor;
     ms.ratio = speed.ms / floor;
-    parts = {{.name = speed.name + "_products_ms", .value = speed.products_ms(), .unit = "ms"},
+    parts = {{.name = speed.name + "_matmuls_ms", .value = speed.matmuls_ms(), .unit = "ms"},
              {.name = speed.name + "_rest_floor_ms", .value = speed.rest_ms(), .unit = "ms"}};
   }
   if (const auto found = peers.find(speed.name); found != peers.end()) {

@@ -18,14 +18,14 @@ struct StepSpeedOptions {
   Workload work;
   int64_t tokens = 32768;  // of the source, a step
   double padding = 0;
-  bool products = true;  // time them alone, and measure the copy bandwidth
+  bool matmuls = true;   // time them alone, and measure the copy bandwidth
   bool profile = false;  // one more step by kernel, on a GPU
-  // The third step is recorded, the fourth played.
+  // The third step is captured, the fourth replayed.
   TimingOptions timing{.rounds = 5, .round_ms = 1000, .warm_ups = 4};
   Watch watch = go_on;
 };
 
-struct TimedProduct {
+struct TimedMatmul {
   std::string what;  // "32768 × 768 × 1536"
   int64_t count = 0;
   double ms = 0;  // of all counts
@@ -38,18 +38,18 @@ struct StepSpeed {
   int64_t source_tokens = 0;
   double ms = 0;
   double flops = 0;
-  double flops_ceiling = 0;  // a second, of a large product in the same run
+  double flops_ceiling = 0;  // a second, of a large matmul in the same run
   double peak_bytes = 0;
-  std::vector<TimedProduct> products;
+  std::vector<TimedMatmul> matmuls;
   std::vector<std::pair<std::string, double>> rest_bytes;
   double copy_bandwidth = 0;
   std::vector<KernelTime> kernels;  // of one step, where it was profiled
 
   double tokens_per_second() const { return 1e3 * static_cast<double>(source_tokens) / ms; }
   double utilisation() const { return 1e3 * flops / ms / flops_ceiling; }
-  double products_ms() const;
+  double matmuls_ms() const;
   double rest_ms() const;  // the bytes' floor of the rest
-  double floor_ms() const { return products_ms() + rest_ms(); }
+  double floor_ms() const { return matmuls_ms() + rest_ms(); }
 };
 
 // A model that cannot be measured is logged and left out.

@@ -28,9 +28,9 @@ class WorkCounter {
     embeddings();
     optimizer();
     StepWork work{.attentions = attentions_, .rest_bytes = {bytes_.begin(), bytes_.end()}};
-    for (const auto& [sizes, times] : products_) {
+    for (const auto& [sizes, times] : matmuls_) {
       const auto& [rows, in, out] = sizes;
-      work.products.push_back({.rows = rows, .in = in, .out = out, .count = times});
+      work.matmuls.push_back({.rows = rows, .in = in, .out = out, .count = times});
     }
     return work;
   }
@@ -42,8 +42,8 @@ class WorkCounter {
   int64_t rows(Side side) const { return shape_.batch * time(side); }
   double element() const { return static_cast<double>(shape_.element_bytes); }
 
-  void product(int64_t rows, int64_t in, int64_t out) {
-    products_[{rows, in, out}] += 1;
+  void matmul(int64_t rows, int64_t in, int64_t out) {
+    matmuls_[{rows, in, out}] += 1;
     parameters_ += in * out;
   }
   // A pass that reads and writes, forward and backward together, `values` values a token.
@@ -55,20 +55,20 @@ class WorkCounter {
     // With the residual sum. Branch LayerNorm: forward reads branch and stream, writes the stream;
     // backward reads its gradient and the branch, writes the branch's. Pre-RMSNorm writes (and gets
     // the gradient of) the normed stream too. The stream's gradient and that of a branch's input
-    // become one where the product makes the latter.
+    // become one where the matmul makes the latter.
     const int64_t passes = config_.norm == NormStyle::BranchLayerNorm ? 3 + 3 : 4 + 4;
     pass("norms and residual sums", side, passes * config_.d_model);
     parameters_ += (config_.norm == NormStyle::BranchLayerNorm ? 2 : 1) * config_.d_model;
   }
 
   void attend(Side queries, Side keys, bool causal) {
-    const AttentionProduct wanted{.batch = shape_.batch,
-                                  .heads = config_.heads,
-                                  .queries = time(queries),
-                                  .keys = time(keys),
-                                  .head_channels = config_.d_kv,
-                                  .causal = causal};
-    for (AttentionProduct& each : attentions_) {
+    const AttentionMatmul wanted{.batch = shape_.batch,
+                                 .heads = config_.heads,
+                                 .queries = time(queries),
+                                 .keys = time(keys),
+                                 .head_channels = config_.d_kv,
+                                 .causal = causal};
+    for (AttentionMatmul& each : attentions_) {
       if (each.queries == wanted.queries && each.keys == wanted.keys && each.causal == causal) {
         each.count += 1;
         return;
@@ -79,9 +79,9 @@ class WorkCounter {
   }
 
   void projections(Side queries, Side keys) {
-    product(rows(queries), config_.d_model, inner(config_));
-    for (int i = 0; i < 2; ++i) product(rows(keys), config_.d_model, inner(config_));
-    product(rows(queries), inner(config_), config_.d_model);
+    matmul(rows(queries), config_.d_model, inner(config_));
+    for (int i = 0; i < 2; ++i) matmul(rows(keys), config_.d_model, inner(config_));
+    matmul(rows(queries), inner(config_), config_.d_model);
     norm(queries);
   }
 
@@ -97,26 +97,26 @@ class WorkCounter {
 
   void convolution(Side side, int64_t layer) {
     const int64_t d = config_.d_model, kernel = config_.kernels(side)[layer];
-    product(rows(side), d, config_.glu ? 2 * d : d);
-    product(rows(side), d, d);
+    matmul(rows(side), d, config_.glu ? 2 * d : d);
+    matmul(rows(side), d, d);
     norm(side);
     // Reads x and writes y; reads x and dy, writes dx.
     const int64_t width = config_.glu ? 2 * d : d;
     pass("gates and convolutions", side, (width + d) + (2 * width + d));
     if (config_.mixer != MixerKind::Dynamic) return;
     const int64_t logits = config_.conv_heads * kernel;
-    product(rows(side), d, logits);
-    // The gated x is written for the product that makes the taps, and its gradient read back.
+    matmul(rows(side), d, logits);
+    // The gated x is written for the matmul that makes the taps, and its gradient read back.
     pass("gates and convolutions", side, 3 * logits + 2 * d);
   }
 
   void feed_forward(Side side) {
     const int64_t d = config_.d_model, f = config_.d_ff;
     const bool gated = config_.ffn == FeedForwardKind::GatedGelu;
-    for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(side), d, f);
-    product(rows(side), f, d);
+    for (int i = 0; i < (gated ? 2 : 1); ++i) matmul(rows(side), d, f);
+    matmul(rows(side), f, d);
     norm(side);
-    // ReLU is the last thing that the product before it does, its slope the last of the backward
+    // ReLU is the last thing that the matmul before it does, its gradient the last of the backward
     // one, which reads the hidden values for it. A gate reads two and writes one; reads those and a
     // gradient, writes two.
     pass("activations", side, gated ? (3 + 5) * f : f);
@@ -125,7 +125,7 @@ class WorkCounter {
   void output() {
     const int64_t tokens = rows(Side::Decoder), vocabulary = config_.vocab_size;
     for (int64_t done = 0; done < tokens; done += shape_.loss_chunk_tokens) {
-      products_[{std::min(shape_.loss_chunk_tokens, tokens - done), config_.d_model, vocabulary}] +=
+      matmuls_[{std::min(shape_.loss_chunk_tokens, tokens - done), config_.d_model, vocabulary}] +=
           1;
     }
     pass("loss", Side::Decoder, 2 * vocabulary);  // reads the logits, writes their gradient
@@ -151,19 +151,19 @@ class WorkCounter {
 
   const ModelConfig& config_;
   StepShape shape_;
-  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> products_;
-  std::vector<AttentionProduct> attentions_;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> matmuls_;
+  std::vector<AttentionMatmul> attentions_;
   std::map<std::string, double> bytes_;
   int64_t parameters_ = 0;
 };
 
 }  // namespace
 
-double Product::flops() const {
+double Matmul::flops() const {
   return 3.0 * 2.0 * static_cast<double>(rows * in) * static_cast<double>(out * count);
 }
 
-double AttentionProduct::flops() const {
+double AttentionMatmul::flops() const {
   const int64_t pairs = causal ? queries * (queries + 1) / 2 : queries * keys;
   return 3.0 * 4.0 * static_cast<double>(batch * heads * head_channels) *
          static_cast<double>(pairs * count);

@@ -9,8 +9,8 @@
 namespace convseq::bench {
 
 // A linear map of a step: y [rows,out] = x [rows,in] Wᵀ, with dx = dy W and dW = dyᵀ x in the
-// backward pass: three products of the same size, `count` times a step.
-struct Product {
+// backward pass: three matmuls of the same size, `count` times a step.
+struct Matmul {
   int64_t rows = 0;
   int64_t in = 0;
   int64_t out = 0;
@@ -20,7 +20,7 @@ struct Product {
 };
 
 // softmax(Q Kᵀ) V, forward and backward, `count` times a step.
-struct AttentionProduct {
+struct AttentionMatmul {
   int64_t batch = 0;
   int64_t heads = 0;
   int64_t queries = 0;
@@ -34,12 +34,12 @@ struct AttentionProduct {
 
 // What one training step of `batch` examples is made of.
 struct StepWork {
-  std::vector<Product> products;
-  std::vector<AttentionProduct> attentions;
-  // Bytes that the rest must move, by part. Each of these stands between products as one pass of
-  // its own, fused within itself but into no product: a gate with its convolution, a norm with its
+  std::vector<Matmul> matmuls;
+  std::vector<AttentionMatmul> attentions;
+  // Bytes that the rest must move, by part. Each of these stands between matmuls as one pass of
+  // its own, fused within itself but into no matmul: a gate with its convolution, a norm with its
   // residual sum, the loss, the optimizer with its clipping. ReLU and the sums of gradients along
-  // the residual stream are done by the products beside them.
+  // the residual stream are done by the matmuls beside them.
   std::vector<std::pair<std::string, double>> rest_bytes;
 
   double all_rest_bytes() const;
@@ -49,7 +49,7 @@ struct StepShape {
   int64_t batch = 1;
   Workload work;
   int64_t element_bytes = 2;  // of activations and gradients; 2: with fp32 masters beside them
-  int64_t loss_chunk_tokens = 1024;  // the product with the vocabulary comes in such chunks
+  int64_t loss_chunk_tokens = 1024;  // the matmul with the vocabulary comes in such chunks
 };
 
 StepWork step_work(const ModelConfig& config, const StepShape& shape);

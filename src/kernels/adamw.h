@@ -27,7 +27,7 @@ struct AdamWOptions {
   bool by_size = true;  // steps are times max(1e-3, RMS of the parameter)
 };
 
-// What differs from step to step, on the device so that a recorded step may be played again.
+// What differs from step to step, on the device so that a captured step may be replayed.
 struct AdamWStep {
   double learning_rate = 0;
   double mean_share = 0;    // 1 − β1ᵗ

@@ -9,7 +9,8 @@ namespace convseq::kernels {
 
 inline constexpr int64_t kAttentionChannels = 64;  // of a head
 inline constexpr int64_t kAttentionKeys = 64;      // of a part of the bias's gradient
-inline constexpr int64_t kAttentionFar = 960;      // the most that AttentionShape::far may be
+inline constexpr int64_t kAttentionMaxDistance =
+    960;  // the most that AttentionShape::max_distance may be
 
 struct AttentionShape {
   int64_t batch = 0;
@@ -17,7 +18,7 @@ struct AttentionShape {
   int64_t queries = 0;  // where causal or with a bias, the last of the keys' positions
   int64_t keys = 0;
   bool causal = false;
-  int64_t far = 0;  // a bias by distance, the same from here on either way; 0: no bias
+  int64_t max_distance = 0;  // a bias by distance, the same from here on either way; 0: no bias
 };
 
 // Rows [B,H,T,64] in any order of the first three; a row's channels are neighbours, and begin at
@@ -29,10 +30,10 @@ struct AttentionRows {
 
 struct AttentionForward {
   AttentionRows q, k, v;
-  const float* bias = nullptr;       // [H, 2 far + 1], by key − query, finite
+  const float* bias = nullptr;       // [H, 2 max_distance + 1], by key − query, finite
   const int64_t* lengths = nullptr;  // [B], of the keys; null: all are real
   AttentionRows y;                   // written; zero where there is no key
-  float* weight = nullptr;           // [B,H,Tq]: log2 of a row's sum of exponentials, ∞ of none
+  float* lse = nullptr;              // [B,H,Tq]: log2 of a row's sum of exponentials, ∞ of none
 };
 
 struct AttentionBackward {
@@ -40,10 +41,10 @@ struct AttentionBackward {
   const float* bias = nullptr;
   const int64_t* lengths = nullptr;
   AttentionRows y, dy;
-  const float* weight = nullptr;
+  const float* lse = nullptr;
   AttentionRows dq, dk, dv;  // written whole
-  float* dbias = nullptr;    // [B, attention_bias_parts(), H, 2 far + 1], to be summed
-  float* slopes = nullptr;   // [B,H,Tq], workspace, of use where queries are many
+  float* dbias = nullptr;    // [B, attention_bias_parts(), H, 2 max_distance + 1], to be summed
+  float* delta = nullptr;    // [B,H,Tq], workspace, of use where queries are many
 };
 
 bool fits_attention(const AttentionRows& rows);

@@ -17,8 +17,9 @@ void check_attention(const AttentionShape& shape, std::initializer_list<const At
   require(shape.batch <= kMostBlocks && shape.heads <= kMostBlocks,
           "attention: {} rows of {} heads; allowed: {} of each; use a smaller batch", shape.batch,
           shape.heads, kMostBlocks);
-  require(shape.far >= 0 && shape.far <= kAttentionFar,
-          "attention: a bias up to distance {}; allowed: {}", shape.far, kAttentionFar);
+  require(shape.max_distance >= 0 && shape.max_distance <= kAttentionMaxDistance,
+          "attention: a bias up to distance {}; allowed: {}", shape.max_distance,
+          kAttentionMaxDistance);
   for (const AttentionRows* rows : all) {
     require(fits_attention(*rows), "attention: rows that do not begin at multiples of 16 bytes");
   }

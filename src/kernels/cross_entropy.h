@@ -7,7 +7,7 @@ namespace convseq::kernels {
 // Cross-entropy of rows of logits x = scale · logits, with log p = log_softmax(x), t the target, ε
 // the smoothing, ζ the z-loss and w the row's weight:
 //   loss = w (−(1 − ε) log p_t − ε mean(log p) + ζ log²Z)
-//   slope = d loss / d x = w ((1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V)
+//   gradient = d loss / d x = w ((1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V)
 // Rows whose label is `ignored` give zeros throughout. fp32 inside. Throws where the build has no
 // nvcc.
 struct CrossEntropyShape {
@@ -17,14 +17,14 @@ struct CrossEntropyShape {
   float smoothing = 0;
   float z_loss = 0;
   int64_t ignored = -100;
-  Type slope_type = Type::Fp32;
+  Type gradient_type = Type::Fp32;
 };
 
 struct CrossEntropyArrays {
   const float* logits = nullptr;    // [N,V]
   const int64_t* labels = nullptr;  // [N]
   const float* weights = nullptr;   // [N]; null: all 1
-  void* slope = nullptr;            // [N,V]; null: not wanted
+  void* gradient = nullptr;         // [N,V]; null: not wanted
   float* rows = nullptr;  // [N,4]: loss, −log p_t, ζ log²Z, 1 where t is the likeliest
 };
 

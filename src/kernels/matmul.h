@@ -2,7 +2,7 @@
 
 #include "convseq/kernels/types.h"
 
-// Matrix products of bf16 on a GPU, sums in fp32, with what stands beside them done on the way
+// Matmuls of bf16 on a GPU, sums in fp32, with what stands beside them done on the way
 // instead of in passes of its own. Through cuBLASLt, and through CUTLASS what that does not do
 // well; they throw where the build has none.
 namespace convseq::kernels {
@@ -14,15 +14,15 @@ struct Matrix {
   bool transposed = false;  // its transpose is meant
 };
 
-enum class ProductEnd {
+enum class Epilogue {
   Plain,  // a·b, plus `other` where there is one
   Relu,   // relu(a·b)
   Gated,  // a·b where `other` is positive, 0 elsewhere: what comes back through a ReLU
 };
 
-struct Product {
+struct Matmul {
   int64_t rows = 0, columns = 0, inner = 0;  // [rows,columns] = [rows,inner] · [inner,columns]
-  ProductEnd end = ProductEnd::Plain;
+  Epilogue epilogue = Epilogue::Plain;
   Matrix a, b;
   const void* other = nullptr;  // [rows,columns], in rows as `out`
   void* out = nullptr;
@@ -31,16 +31,16 @@ struct Product {
   size_t workspace_bytes = 0;
 };
 
-void product_cuda(const Product& product, Stream stream);
+void matmul_cuda(const Matmul& matmul, Stream stream);
 
-// Not every build, GPU and alignment has gated products.
-bool can_gate(const Product& product);
+// Not every build, GPU and alignment has gated matmuls.
+bool can_gate(const Matmul& matmul);
 
-// While on, a product of a new size tries the library's best guesses and keeps the fastest for the
+// While on, a matmul of a new size tries the library's best guesses and keeps the fastest for the
 // rest of the process; otherwise its first guess is taken. Of the whole process.
-void tune_products(bool on);
+void tune_matmuls(bool on);
 
-bool built_with_products();
-size_t product_workspace_bytes();
+bool built_with_matmuls();
+size_t matmul_workspace_bytes();
 
 }  // namespace convseq::kernels

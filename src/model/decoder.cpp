@@ -1,7 +1,5 @@
 #include "convseq/model/decoder.h"
 
-#include "convseq/model/layer_options.h"
-
 namespace convseq {
 
 void DecodeState::reorder(const torch::Tensor& rows) {

@@ -1,7 +1,5 @@
 #include "convseq/model/encoder.h"
 
-#include "convseq/model/layer_options.h"
-
 namespace convseq {
 
 EncoderBlock::EncoderBlock(const ModelConfig& config, int64_t layer)

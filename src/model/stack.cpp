@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "convseq/model/layer_options.h"
-
 namespace convseq {
 
 Stack::Stack(const ModelConfig& config, Side side)

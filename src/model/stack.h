@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "convseq/model/layer_options.h"
 #include "convseq/nn/embedding.h"
 #include "convseq/nn/recompute.h"
 #include "convseq/spec/model_config.h"

@@ -43,7 +43,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
         {inputs.begin(), inputs.end()});  // no gradients are recorded within a Function
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     const auto what =
         c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["what"].toCapsule());
     variable_list inputs;
@@ -51,14 +51,14 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
       inputs.push_back(saved.detach().requires_grad_(saved.requires_grad()));
     }
     {
-      const torch::AutoGradMode recording(true);
+      const torch::AutoGradMode grad_mode(true);
       const RandomReplay replay(inputs.front().device(), what->random_state);
-      what->block({inputs.begin(), inputs.end()}).backward(gradients.front());
+      what->block({inputs.begin(), inputs.end()}).backward(grad_outputs.front());
     }
-    variable_list slopes;
-    for (const auto& input : inputs) slopes.push_back(input.grad());
-    slopes.emplace_back();  // of the block itself
-    return slopes;
+    variable_list grad_inputs;
+    for (const auto& input : inputs) grad_inputs.push_back(input.grad());
+    grad_inputs.emplace_back();  // of the block itself
+    return grad_inputs;
   }
 };
 

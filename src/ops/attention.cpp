@@ -26,8 +26,9 @@ torch::Tensor distances(int64_t queries, int64_t keys, torch::Device device) {
 
 // A bias by distance for every pair, [1,H,queries,keys].
 torch::Tensor spread(const torch::Tensor& bias, int64_t queries, int64_t keys) {
-  const int64_t far = bias.size(1) / 2;
-  const auto places = distances(queries, keys, bias.device()).clamp(-far, far) + far;
+  const int64_t max_distance = bias.size(1) / 2;
+  const auto places =
+      distances(queries, keys, bias.device()).clamp(-max_distance, max_distance) + max_distance;
   return bias.index_select(1, places.flatten()).view({1, bias.size(0), queries, keys});
 }
 
@@ -98,9 +99,10 @@ torch::Tensor relative_buckets(int64_t queries, int64_t keys, const BucketOption
 }
 
 torch::Tensor distance_buckets(const BucketOptions& options, torch::Device device) {
-  const int64_t far = options.max_distance;
-  return buckets_of(
-      torch::arange(-far, far + 1, torch::TensorOptions(torch::kInt64).device(device)), options);
+  const int64_t max_distance = options.max_distance;
+  return buckets_of(torch::arange(-max_distance, max_distance + 1,
+                                  torch::TensorOptions(torch::kInt64).device(device)),
+                    options);
 }
 
 torch::Tensor gather_buckets(const torch::Tensor& table, const torch::Tensor& buckets) {

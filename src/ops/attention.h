@@ -12,10 +12,10 @@ struct AttentionOptions {
 };
 
 // softmax(Q Kᵀ + bias) V without T5's missing 1/sqrt(d): q [B,H,Tq,dk], k and v [B,H,Tk,dk], bias
-// [1,H,Tq,Tk], or [H, 2 far + 1] by key − query and the same from ±far on, or undefined; keys
-// beyond `key_lengths` ignored. With `causal` or a bias by distance the queries are the last Tq of
-// the Tk positions. On a GPU by our own kernel where it takes the shape, else by libtorch's fused
-// ones.
+// [1,H,Tq,Tk], or [H, 2 max_distance + 1] by key − query and the same from ±max_distance on, or
+// undefined; keys beyond `key_lengths` ignored. With `causal` or a bias by distance the queries are
+// the last Tq of the Tk positions. On a GPU by our own kernel where it takes the shape, else by
+// libtorch's fused ones.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);

@@ -21,8 +21,8 @@ CrossEntropy cross_entropy(const torch::Tensor& logits, const torch::Tensor& lab
                            : torch::Tensor();
   CrossEntropy result;
   result.rows = torch::empty({logits.size(0), 4}, logits.options());
-  if (options.slope) {
-    result.slope = torch::empty(logits.sizes(), logits.options().dtype(*options.slope));
+  if (options.gradient) {
+    result.gradient = torch::empty(logits.sizes(), logits.options().dtype(*options.gradient));
   }
   kernels::cross_entropy_cuda(
       {.rows = logits.size(0),
@@ -31,11 +31,11 @@ CrossEntropy cross_entropy(const torch::Tensor& logits, const torch::Tensor& lab
        .smoothing = static_cast<float>(options.smoothing),
        .z_loss = static_cast<float>(options.z_loss),
        .ignored = options.ignored,
-       .slope_type = options.slope ? kernel_type(result.slope) : kernels::Type::Fp32},
+       .gradient_type = options.gradient ? kernel_type(result.gradient) : kernels::Type::Fp32},
       {.logits = logits.const_data_ptr<float>(),
        .labels = targets.const_data_ptr<int64_t>(),
        .weights = pointer_or_null<float>(weights),
-       .slope = options.slope ? result.slope.mutable_data_ptr() : nullptr,
+       .gradient = options.gradient ? result.gradient.mutable_data_ptr() : nullptr,
        .rows = result.rows.mutable_data_ptr<float>()},
       current_cuda_stream());
   return result;

@@ -28,24 +28,24 @@ SortedIds sorted(const torch::Tensor& ids, int64_t rows) {
   return {values.to(torch::kInt32), order};
 }
 
-// Adds to `slope` [rows,C] what `dy` [...,C] says about the rows at `ids`.
-void add_rows(const torch::Tensor& slope, const torch::Tensor& ids, const torch::Tensor& dy) {
+// Adds to `gradient` [rows,C] what `dy` [...,C] says about the rows at `ids`.
+void add_rows(const torch::Tensor& gradient, const torch::Tensor& ids, const torch::Tensor& dy) {
   if (dy.numel() == 0) return;
-  const c10::DeviceGuard guard(slope.device());
-  const auto [values, order] = sorted(ids, slope.size(0));
-  const auto slopes = dy.contiguous();
-  const kernels::EmbeddingShape shape{.type = kernel_type(slope),
+  const c10::DeviceGuard guard(gradient.device());
+  const auto [values, order] = sorted(ids, gradient.size(0));
+  const auto gradients = dy.contiguous();
+  const kernels::EmbeddingShape shape{.type = kernel_type(gradient),
                                       .ids = ids.numel(),
-                                      .rows = slope.size(0),
-                                      .channels = slope.size(1)};
+                                      .rows = gradient.size(0),
+                                      .channels = gradient.size(1)};
   const auto workspace =
       torch::empty({static_cast<int64_t>(kernels::embedding_backward_workspace_cuda(shape))},
-                   slope.options().dtype(torch::kUInt8));
+                   gradient.options().dtype(torch::kUInt8));
   kernels::embedding_backward_cuda(shape,
                                    {.sorted = values.const_data_ptr<int32_t>(),
                                     .order = order.const_data_ptr<int64_t>(),
-                                    .dy = slopes.const_data_ptr(),
-                                    .table = slope.mutable_data_ptr(),
+                                    .dy = gradients.const_data_ptr(),
+                                    .table = gradient.mutable_data_ptr(),
                                     .workspace = workspace.mutable_data_ptr()},
                                    current_cuda_stream());
 }
@@ -75,9 +75,9 @@ class Embedding : public torch::autograd::Function<Embedding> {
                                                      /*scale_grad_by_freq=*/false);
       return {sums.to(dy.scalar_type()), {}};
     }
-    const auto slope = torch::zeros({rows, dy.size(-1)}, dy.options());
-    add_rows(slope, ids, dy);
-    return {slope, {}};
+    const auto gradient = torch::zeros({rows, dy.size(-1)}, dy.options());
+    add_rows(gradient, ids, dy);
+    return {gradient, {}};
   }
 };
 

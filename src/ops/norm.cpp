@@ -55,19 +55,19 @@ Normed forward_of(const torch::Tensor& x, const torch::Tensor& weight, const tor
   return result;
 }
 
-struct NormSlopes {
+struct NormGradients {
   torch::Tensor x, weight, bias;
 };
 
 // `mean` is LayerNorm's; `more` a gradient of x from elsewhere, or undefined.
-NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
-                       const torch::Tensor& mean, const torch::Tensor& scale,
-                       const torch::Tensor& dy, const torch::Tensor& more) {
+NormGradients backward_of(const torch::Tensor& x, const torch::Tensor& weight,
+                          const torch::Tensor& mean, const torch::Tensor& scale,
+                          const torch::Tensor& dy, const torch::Tensor& more) {
   refuse_double_backward("norm");
   const c10::DeviceGuard guard(x.device());
   const NormShape shape = shape_of(x, mean.defined(), /*eps=*/0);
-  NormSlopes slopes{torch::empty_like(x), torch::empty_like(weight),
-                    shape.centred ? torch::empty_like(weight) : torch::Tensor()};
+  NormGradients gradients{torch::empty_like(x), torch::empty_like(weight),
+                          shape.centred ? torch::empty_like(weight) : torch::Tensor()};
   auto workspace =
       torch::empty({static_cast<int64_t>(kernels::norm_backward_workspace_cuda(shape))},
                    x.options().dtype(torch::kUInt8));
@@ -78,12 +78,12 @@ NormSlopes backward_of(const torch::Tensor& x, const torch::Tensor& weight,
                                .scale = scale.const_data_ptr<float>(),
                                .dy = dy.const_data_ptr(),
                                .more = pointer_or_null(more),
-                               .dx = slopes.x.mutable_data_ptr(),
-                               .dweight = slopes.weight.mutable_data_ptr(),
-                               .dbias = shape.centred ? slopes.bias.mutable_data_ptr() : nullptr,
+                               .dx = gradients.x.mutable_data_ptr(),
+                               .dweight = gradients.weight.mutable_data_ptr(),
+                               .dbias = shape.centred ? gradients.bias.mutable_data_ptr() : nullptr,
                                .workspace = workspace.mutable_data_ptr()},
                               current_cuda_stream());
-  return slopes;
+  return gradients;
 }
 
 // LayerNorm of x, plus the residual where there is one.
@@ -98,12 +98,12 @@ class LayerNorm : public torch::autograd::Function<LayerNorm> {
     return normed.y;
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     const auto saved = context->get_saved_variables();
-    const auto dy = gradients[0].contiguous();
-    const auto slopes = backward_of(saved[0], saved[1], saved[2], saved[3], dy, {});
+    const auto dy = grad_outputs[0].contiguous();
+    const auto gradients = backward_of(saved[0], saved[1], saved[2], saved[3], dy, {});
     const bool adds = context->saved_data["adds"].toBool();
-    return {adds ? dy : torch::Tensor(), slopes.x, slopes.weight, slopes.bias, {}};
+    return {adds ? dy : torch::Tensor(), gradients.x, gradients.weight, gradients.bias, {}};
   }
 };
 
@@ -117,13 +117,13 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
     return {normed.y, x};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (!gradients[0].defined()) return {gradients[1], {}, {}};
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    if (!grad_outputs[0].defined()) return {grad_outputs[1], {}, {}};
     const auto saved = context->get_saved_variables();
-    const auto more = gradients[1].defined() ? gradients[1].contiguous() : gradients[1];
-    const auto slopes =
-        backward_of(saved[0], saved[1], /*mean=*/{}, saved[2], gradients[0].contiguous(), more);
-    return {slopes.x, slopes.weight, {}};
+    const auto more = grad_outputs[1].defined() ? grad_outputs[1].contiguous() : grad_outputs[1];
+    const auto gradients =
+        backward_of(saved[0], saved[1], /*mean=*/{}, saved[2], grad_outputs[0].contiguous(), more);
+    return {gradients.x, gradients.weight, {}};
   }
 };
 
@@ -145,12 +145,12 @@ class WideLayerNorm : public torch::autograd::Function<WideLayerNorm> {
     return y.to(x.scalar_type());
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     refuse_double_backward("norm");
     const auto saved = context->get_saved_variables();
     const auto& x = saved[0];
     const auto [dx, dweight, dbias] = at::native_layer_norm_backward(
-        wide(gradients[0]), wide(x), {x.size(-1)}, saved[3], saved[4], wide(saved[1]),
+        wide(grad_outputs[0]), wide(x), {x.size(-1)}, saved[3], saved[4], wide(saved[1]),
         wide(saved[2]), {true, true, true});
     const auto type = x.scalar_type();
     return {dx.to(type), dweight.to(type), dbias.to(type), {}};
@@ -169,11 +169,11 @@ class WideRmsNorm : public torch::autograd::Function<WideRmsNorm> {
     return (values * scale * weight).to(x.scalar_type());
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     refuse_double_backward("norm");
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &weight = saved[1], &scale = saved[2];
-    const auto dy = wide(gradients[0]), normed = wide(x) * scale, h = dy * weight;
+    const auto dy = wide(grad_outputs[0]), normed = wide(x) * scale, h = dy * weight;
     const auto dx = (h - normed * (h * normed).mean(-1, /*keepdim=*/true)) * scale;
     const auto dweight = (dy * normed).flatten(0, -2).sum(0);
     return {dx.to(x.scalar_type()), dweight.to(weight.scalar_type()), {}};

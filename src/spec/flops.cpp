@@ -31,7 +31,7 @@ int64_t plus(std::initializer_list<int64_t> terms) {
 }
 
 // [rows, in] times [in, out]
-int64_t product(int64_t rows, int64_t in, int64_t out) { return times({2, rows, in, out}); }
+int64_t matmul(int64_t rows, int64_t in, int64_t out) { return times({2, rows, in, out}); }
 
 int64_t inner(const ModelConfig& config) { return config.heads * config.d_kv; }
 
@@ -42,21 +42,21 @@ int64_t attend(const ModelConfig& config, int64_t pairs) {
 
 int64_t self_attention(const ModelConfig& config, Side side, int64_t time) {
   const int64_t pairs = side == Side::Decoder ? time * (time + 1) / 2 : time * time;
-  return plus({times({4, product(time, config.d_model, inner(config))}), attend(config, pairs)});
+  return plus({times({4, matmul(time, config.d_model, inner(config))}), attend(config, pairs)});
 }
 
 int64_t cross_attention(const ModelConfig& config, const Workload& work) {
-  const int64_t query_and_output = times({2, product(work.target, config.d_model, inner(config))});
-  const int64_t key_and_value = times({2, product(work.source, config.d_model, inner(config))});
+  const int64_t query_and_output = times({2, matmul(work.target, config.d_model, inner(config))});
+  const int64_t key_and_value = times({2, matmul(work.source, config.d_model, inner(config))});
   return plus({query_and_output, key_and_value, attend(config, work.target * work.source)});
 }
 
 int64_t convolution(const ModelConfig& config, Side side, int64_t layer, int64_t time) {
   const int64_t d = config.d_model, kernel = config.kernels(side)[layer];
-  const int64_t input = product(time, d, config.glu ? 2 * d : d);
+  const int64_t input = matmul(time, d, config.glu ? 2 * d : d);
   const int64_t taps =
-      config.mixer == MixerKind::Dynamic ? product(time, d, config.conv_heads * kernel) : 0;
-  return plus({input, taps, times({2, time, kernel, d}), product(time, d, d)});
+      config.mixer == MixerKind::Dynamic ? matmul(time, d, config.conv_heads * kernel) : 0;
+  return plus({input, taps, times({2, time, kernel, d}), matmul(time, d, d)});
 }
 
 int64_t mixers(const ModelConfig& config, Side side, int64_t time) {
@@ -71,7 +71,7 @@ int64_t mixers(const ModelConfig& config, Side side, int64_t time) {
 
 int64_t feed_forward(const ModelConfig& config, int64_t time) {
   const int64_t matrices = config.ffn == FeedForwardKind::GatedGelu ? 3 : 2;
-  return times({matrices, product(time, config.d_model, config.d_ff)});
+  return times({matrices, matmul(time, config.d_model, config.d_ff)});
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
       {"decoder mixers", mixers(config, Side::Decoder, work.target)},
       {"decoder cross-attention", times({config.decoder_layers, cross_attention(config, work)})},
       {"decoder FFN", times({config.decoder_layers, feed_forward(config, work.target)})},
-      {"output", product(work.target, config.d_model, config.vocab_size)},
-      {"classifier", product(1, config.d_model, config.classes)},
+      {"output", matmul(work.target, config.d_model, config.vocab_size)},
+      {"classifier", matmul(1, config.d_model, config.classes)},
   };
   std::erase_if(parts, [](const auto& part) { return part.second == 0; });
   return parts;

@@ -17,14 +17,14 @@ struct Workload {
 };
 
 // Floating-point operations of the forward pass, by part, in the order of computation. Counted are
-// the multiply-adds (two operations each) of products and convolutions; norms, softmaxes, gates and
+// the multiply-adds (two operations each) of matmuls and convolutions; norms, softmaxes, gates and
 // look-ups are not. A causal attention counts the pairs that it must look at. A count beyond 64
 // bits is refused.
 using FlopParts = std::vector<std::pair<std::string, int64_t>>;
 FlopParts forward_flops(const ModelConfig& config, const Workload& work);
 int64_t total_flops(const FlopParts& parts);
 
-// The backward pass computes two products for each product of the forward pass.
+// The backward pass computes two matmuls for each matmul of the forward pass.
 int64_t training_flops(int64_t forward);
 
 // How many inputs one output of the stack depends on through its mixers; none: all of them.

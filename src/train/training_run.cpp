@@ -137,7 +137,7 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
   if (writes()) open_log(lesson.name());
   PaceMeter meter(
       options_.device,
-      writes() ? communicator_.size() * measure_product_flops(options_.device, options_.compute)
+      writes() ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute)
                : 1);
   const double seconds_before = state_.seconds;
   std::optional<TrainingEnd> end = reached_limit();

@@ -13,11 +13,11 @@ struct Named {
 
 // As the profiler gives them, cut short.
 const Named kKernels[] = {
-    {"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", StepPart::Products},
+    {"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", StepPart::Matmuls},
     {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x3_nn_align2>(",
-     StepPart::Products},
+     StepPart::Matmuls},
     {"void cublasLt::splitKreduce_kernel<32, 16, int, float, __nv_bfloat16, float>(",
-     StepPart::Products},
+     StepPart::Matmuls},
     {"fmha_cutlassB_bf16_aligned_64x64_k64_seqaligned_sm80(PyTorchMemEffAttention::",
      StepPart::Attention},
     {"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_64x64x64_1x4x1",
@@ -94,7 +94,7 @@ TEST(StepProfile, PartsAndWhatIsBetweenThemAddUpToTheStep) {
                                            {.name = "nvjet_b", .ms = 3, .launches = 1},
                                            {.name = "who knows", .ms = 1, .launches = 4}};
   const auto parts = by_part(kernels, 10);
-  EXPECT_EQ(parts.front().name, "matrix_products");
+  EXPECT_EQ(parts.front().name, "matmuls");
   EXPECT_EQ(parts.front().ms, 8);
   EXPECT_EQ(parts.front().launches, 3);
   EXPECT_EQ(parts.back().name, "between_kernels");

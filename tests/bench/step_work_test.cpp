@@ -20,10 +20,10 @@ double convolution_flops(const ModelConfig& config, const StepShape& shape) {
   return static_cast<double>(training_flops(shape.batch * sum));
 }
 
-double product_flops(const StepWork& work) {
+double matmul_flops(const StepWork& work) {
   double sum = 0;
-  for (const Product& product : work.products) sum += product.flops();
-  for (const AttentionProduct& product : work.attentions) sum += product.flops();
+  for (const Matmul& matmul : work.matmuls) sum += matmul.flops();
+  for (const AttentionMatmul& matmul : work.attentions) sum += matmul.flops();
   return sum;
 }
 
@@ -36,14 +36,14 @@ double bytes_of(const StepWork& work, const std::string& part) {
 
 }  // namespace
 
-TEST(StepWork, ProductsAndConvolutionsAreAllThatTheModelCounts) {
+TEST(StepWork, MatmulsAndConvolutionsAreAllThatTheModelCounts) {
   for (const std::string& name : preset_names()) {
     const ModelConfig config = find_model_config(name, {});
     const StepShape shape{.batch = 3, .work = {.source = 100, .target = 37}};
     const auto counted =
         static_cast<double>(training_flops(3 * total_flops(forward_flops(config, shape.work))));
     const StepWork work = step_work(config, shape);
-    EXPECT_NEAR(product_flops(work) + convolution_flops(config, shape), counted, 1e-9 * counted)
+    EXPECT_NEAR(matmul_flops(work) + convolution_flops(config, shape), counted, 1e-9 * counted)
         << name;
   }
 }
@@ -54,7 +54,7 @@ TEST(StepWork, CountsGatedFeedForwardAndAddedAttention) {
   const StepShape shape{.batch = 2, .work = {.source = 64, .target = 10}};
   const auto counted =
       static_cast<double>(training_flops(2 * total_flops(forward_flops(config, shape.work))));
-  EXPECT_NEAR(product_flops(step_work(config, shape)) + convolution_flops(config, shape), counted,
+  EXPECT_NEAR(matmul_flops(step_work(config, shape)) + convolution_flops(config, shape), counted,
               1e-9 * counted);
 }
 
@@ -62,10 +62,10 @@ TEST(StepWork, TheLossComesInChunks) {
   const ModelConfig config = find_model_config("paper-light-tiny", {});
   const StepShape shape{.batch = 5, .work = {.source = 8, .target = 10}, .loss_chunk_tokens = 16};
   int64_t whole = 0, rest = 0;
-  for (const Product& product : step_work(config, shape).products) {
-    if (product.out != config.vocab_size) continue;
-    (product.rows == 16 ? whole : rest) += product.count;
-    EXPECT_TRUE(product.rows == 16 || product.rows == 2);
+  for (const Matmul& matmul : step_work(config, shape).matmuls) {
+    if (matmul.out != config.vocab_size) continue;
+    (matmul.rows == 16 ? whole : rest) += matmul.count;
+    EXPECT_TRUE(matmul.rows == 16 || matmul.rows == 2);
   }
   EXPECT_EQ(whole, 3);
   EXPECT_EQ(rest, 1);

@@ -51,7 +51,7 @@ TEST(StepRows, AreComparedWithThePeerAndWithTheFloor) {
                         .flops = 1e9,
                         .flops_ceiling = 1e12,
                         .peak_bytes = 1 << 30,
-                        .products = {{.what = "p", .count = 1, .ms = 6, .flops = 1e9}},
+                        .matmuls = {{.what = "p", .count = 1, .ms = 6, .flops = 1e9}},
                         .rest_bytes = {{"rest", 2e6}},
                         .copy_bandwidth = 1e9};
   const auto rows =

@@ -99,10 +99,10 @@ TEST(Bench, MeasuresATrainingStepAgainstAPeer) {
   expect_names(step, {"train_step_light_16", "train_step_dynamic_16", "train_step_attention_16",
                       "train_step_light_16_ms", "train_step_light_16_examples",
                       "train_step_light_16_utilisation", "train_step_light_16_peak_memory",
-                      "train_step_light_16_products_ms", "train_step_light_16_rest_floor_ms"});
+                      "train_step_light_16_matmuls_ms", "train_step_light_16_rest_floor_ms"});
   EXPECT_EQ(row(step, "train_step_light_16")["peer"], "PyTorch eager");
   EXPECT_TRUE(row(step, "train_step_dynamic_16")["peer"].is_null());
-  EXPECT_NE(step.table.find("its products alone"), step.table.npos);
+  EXPECT_NE(step.table.find("its matmuls alone"), step.table.npos);
 }
 
 TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {

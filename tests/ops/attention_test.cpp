@@ -48,11 +48,12 @@ TEST(Attention, EqualsTheFormula) {
 
 // Of the last `queries` of `keys`: what stands at key − query, the last value beyond.
 torch::Tensor by_pairs(const torch::Tensor& bias, int64_t queries, int64_t keys) {
-  const int64_t far = bias.size(1) / 2;
+  const int64_t max_distance = bias.size(1) / 2;
   std::vector<torch::Tensor> rows;
   for (int64_t query = keys - queries; query < keys; ++query) {
     const auto distance = torch::arange(keys) - query;
-    rows.push_back(bias.index_select(1, distance.clamp(-far, far) + far));
+    rows.push_back(
+        bias.index_select(1, distance.clamp(-max_distance, max_distance) + max_distance));
   }
   return torch::stack(rows, 1).unsqueeze(0);
 }
@@ -81,7 +82,7 @@ TEST(Attention, IsZeroAndFiniteOverNothing) {
 struct AttentionCase {
   int64_t batch, heads, queries, keys;
   bool causal;
-  int64_t far;  // 0: no bias
+  int64_t max_distance;  // 0: no bias
   std::vector<int64_t> lengths;
   double sharpness = 0.3;  // of queries; 3: a key has nearly all, and later ones may take it over
 };
@@ -115,8 +116,9 @@ class GpuAttention : public GpuAttentionKernel,
     }
     const auto bias = leaves.size() > 3 ? leaves[3] : torch::Tensor();
     const auto y = attend(leaves[0], leaves[1], leaves[2], bias);
-    const auto slopes = torch::autograd::grad({y}, leaves, {dy});
-    return {y, slopes[0], slopes[1], slopes[2], slopes.size() > 3 ? slopes[3] : torch::Tensor()};
+    const auto gradients = torch::autograd::grad({y}, leaves, {dy});
+    return {y, gradients[0], gradients[1], gradients[2],
+            gradients.size() > 3 ? gradients[3] : torch::Tensor()};
   }
 };
 
@@ -127,8 +129,8 @@ TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   };
   std::vector<torch::Tensor> inputs = {rows(at.queries, at.sharpness), rows(at.keys, 0.5),
                                        rows(at.keys, 1)};
-  if (at.far > 0) {
-    inputs.push_back(random_tensor({at.heads, 2 * at.far + 1}).to(torch::kCUDA));
+  if (at.max_distance > 0) {
+    inputs.push_back(random_tensor({at.heads, 2 * at.max_distance + 1}).to(torch::kCUDA));
   }
   const auto dy = rows(at.queries, 1);
   Lengths lengths;
@@ -152,7 +154,7 @@ TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   const auto compare = [](const torch::Tensor& one, const torch::Tensor& other,
                           const torch::Tensor& formula, const char* what, double more = 0) {
     EXPECT_TRUE(torch::equal(one, other)) << what;
-    // Shares and slopes of shares are rounded to bf16 on their way into a product.
+    // Shares and gradients of shares are rounded to bf16 on their way into a product.
     const double scale = formula.abs().max().template item<double>();
     expect_close(one, formula, 0.01 * (1 + scale) + more, what);
   };
@@ -160,9 +162,9 @@ TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   compare(found.dq, again.dq, expected.dq, "dq");
   compare(found.dk, again.dk, expected.dk, "dk");
   compare(found.dv, again.dv, expected.dv, "dv");
-  if (at.far > 0) {
-    // Every query's slope is Σ y dy with y rounded to bf16, by a 256th of half of it at most; one
-    // distance may sum the slopes of all queries. Four deviations of that sum.
+  if (at.max_distance > 0) {
+    // Every query's delta is Σ y dy with y rounded to bf16, by a 256th of half of it at most; one
+    // distance may sum the gradients of all queries. Four deviations of that sum.
     const double rounding = expected.y.mul(dy.cpu()).norm().item<double>() / 512 / std::sqrt(3.);
     compare(found.dbias, again.dbias, expected.dbias, "dbias", 4 * rounding);
   }
@@ -206,7 +208,7 @@ TEST_F(GpuAttentionKernel, WhatStandsBeyondALengthDoesNotMatter) {
   const Lengths lengths{torch::tensor({length}).to(torch::kCUDA)};
   for (int64_t queries : {40, 180}) {
     const auto q = (random_tensor({1, 2, queries, 64}).to(bf16) / 8).requires_grad_();
-    const auto slopes = [&](double beyond) {
+    const auto gradients = [&](double beyond) {
       torch::manual_seed(4);
       auto k = random_tensor({1, 2, keys, 64}).to(bf16), v = random_tensor(k.sizes()).to(bf16);
       for (auto* each : {&k, &v}) {
@@ -218,7 +220,7 @@ TEST_F(GpuAttentionKernel, WhatStandsBeyondALengthDoesNotMatter) {
       all.push_back(y);
       return all;
     };
-    const auto zeros = slopes(0), none = slopes(NAN);
+    const auto zeros = gradients(0), none = gradients(NAN);
     for (size_t i = 0; i < zeros.size(); ++i) EXPECT_TRUE(torch::equal(zeros[i], none[i])) << i;
     for (size_t i : {1, 2}) {  // of keys and values
       EXPECT_EQ(none[i].narrow(2, length, keys - length).abs().sum().item<double>(), 0) << i;

@@ -194,12 +194,12 @@ void expect_padded_logits_give_the_same_bits(torch::Device device) {
     for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
       const auto options = torch::TensorOptions(device).dtype(type);
       const auto x = random_tensor({kBatch, s.time, s.channels}).to(options).requires_grad_();
-      const auto slope = random_tensor({kBatch, s.time, s.channels}).to(options);
+      const auto gradient = random_tensor({kBatch, s.time, s.channels}).to(options);
       const auto logits = random_tensor({kBatch, s.time, s.heads * s.kernel}).to(options);
       const auto run = [&](const torch::Tensor& given) {
         const auto leaf = given.detach().requires_grad_();
         const auto y = dynamic_conv(x, leaf, {}, s.geometry);
-        auto made = torch::autograd::grad({y}, {x, leaf}, {slope});
+        auto made = torch::autograd::grad({y}, {x, leaf}, {gradient});
         made.push_back(y.detach());
         return made;
       };
@@ -229,12 +229,12 @@ void expect_tap_softmax_equals_float64(torch::Device device) {
     for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
       const auto logits = random_tensor({heads, kernel}).to(device, type).requires_grad_();
       const auto wide = logits.detach().cpu().to(torch::kFloat64).requires_grad_();
-      const auto slope = random_tensor({heads, kernel}, torch::kFloat32);
+      const auto gradient = random_tensor({heads, kernel}, torch::kFloat32);
       const auto run = [](const torch::Tensor& taps, const torch::Tensor& of, const auto& dy) {
         return std::vector{taps.detach(), torch::autograd::grad({taps}, {of}, {dy})[0]};
       };
-      const auto actual = run(tap_softmax(logits), logits, slope.to(device));
-      const auto expected = run(torch::softmax(wide, -1), wide, slope.to(torch::kFloat64));
+      const auto actual = run(tap_softmax(logits), logits, gradient.to(device));
+      const auto expected = run(torch::softmax(wide, -1), wide, gradient.to(torch::kFloat64));
       EXPECT_EQ(actual[0].scalar_type(), torch::kFloat32);
       EXPECT_EQ(actual[1].scalar_type(), type);
       expect_near(actual[0].cpu(), expected[0], 1e-6, "taps");

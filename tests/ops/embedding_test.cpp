@@ -34,7 +34,7 @@ torch::Tensor draw_ids(Draw draw, int64_t count) {
 }
 
 struct Found {
-  torch::Tensor output, slope;
+  torch::Tensor output, gradient;
 };
 
 // The rows, and the table's gradient of sum(rows · dy).
@@ -65,8 +65,8 @@ void expect_equal_to_float64(int64_t count, int64_t channels, Draw draw,
   const auto ids = draw_ids(draw, count).to(table.device());
   const auto found = run(table, ids, dy), again = run(table, ids, dy);
   EXPECT_TRUE(torch::equal(found.output, table.index_select(0, ids)));
-  EXPECT_TRUE(torch::equal(found.slope, again.slope));
-  expect_close(found.slope, index_add(table, ids, dy), tolerance(options));
+  EXPECT_TRUE(torch::equal(found.gradient, again.gradient));
+  expect_close(found.gradient, index_add(table, ids, dy), tolerance(options));
 }
 
 class Embedding : public ::testing::TestWithParam<std::tuple<int64_t, int64_t, Draw>> {};
@@ -83,7 +83,8 @@ TEST(EmbeddingInBf16, GradientOfAFrequentIdEqualsFloat64OnACpu) {
   const auto table = random_tensor({8, 16}).to(torch::kBFloat16);
   const auto ids = torch::randint(2, {20000}, torch::kInt64);
   const auto dy = (random_tensor({20000, 16}) + 1).to(torch::kBFloat16);
-  expect_close(run(table, ids, dy).slope, index_add(table, ids, dy), tolerance(torch::kBFloat16));
+  expect_close(run(table, ids, dy).gradient, index_add(table, ids, dy),
+               tolerance(torch::kBFloat16));
 }
 
 constexpr Draw kDraws[] = {Draw::Few, Draw::Equal, Draw::Different, Draw::Padding};
@@ -128,24 +129,25 @@ TEST_F(GpuEmbeddingTable, ALargeBatchThatIsMostlyPadding) {
   const auto ids = draw_ids(Draw::Padding, 32000).view({20, 1600}).to(torch::kCUDA);
   const auto dy = (random_tensor({20, 1600, 768}) / 100).to(bf16);
   const auto found = run(table, ids, dy), again = run(table, ids, dy);
-  EXPECT_TRUE(torch::equal(found.slope, again.slope));
-  expect_close(found.slope, index_add(table, ids, dy), tolerance(bf16));
+  EXPECT_TRUE(torch::equal(found.gradient, again.gradient));
+  expect_close(found.gradient, index_add(table, ids, dy), tolerance(bf16));
 }
 
 TEST_F(GpuEmbeddingTable, MayHaveMoreRowsThanSixteenBitsCount) {
   const auto table = random_tensor({70000, 8}).to(bf16);
   const auto ids = torch::randint(69000, 70000, {3, 700}, torch::kInt32).to(torch::kCUDA);
   const auto dy = (random_tensor({3, 700, 8}) / 10).to(bf16);
-  expect_close(run(table, ids, dy).slope, index_add(table, ids, dy), tolerance(bf16));
+  expect_close(run(table, ids, dy).gradient, index_add(table, ids, dy), tolerance(bf16));
 }
 
 TEST_F(GpuEmbeddingTable, TakesGradientsThatAreNeitherContiguousNorAligned) {
   const auto table = random_tensor({kRows, 8}).to(bf16);
   const auto ids = draw_ids(Draw::Few, 100).to(torch::kCUDA);
   const auto expanded = random_tensor({100, 1}).to(bf16).expand({100, 8});
-  expect_close(run(table, ids, expanded).slope, index_add(table, ids, expanded), tolerance(bf16));
+  expect_close(run(table, ids, expanded).gradient, index_add(table, ids, expanded),
+               tolerance(bf16));
   const auto shifted = (random_tensor({801}) / 10).to(bf16).narrow(0, 1, 800).view({100, 8});
-  expect_close(run(table, ids, shifted).slope, index_add(table, ids, shifted), tolerance(bf16));
+  expect_close(run(table, ids, shifted).gradient, index_add(table, ids, shifted), tolerance(bf16));
 }
 
 TEST_F(GpuEmbeddingTable, RefusesASecondDerivative) {

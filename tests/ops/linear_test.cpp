@@ -23,15 +23,15 @@ OutputAndInput feed_forward_of(const std::vector<torch::Tensor>& in) {
   return relu_feed_forward_and_input(in[0], in[1], in[2]);
 }
 
-// The output, and the gradients of sum(output · slope) + sum(input · more).
+// The output, and the gradients of sum(output · gradient) + sum(input · more).
 std::vector<torch::Tensor> run(const Op& op, const std::vector<torch::Tensor>& values,
-                               const torch::Tensor& slope, const torch::Tensor& more,
+                               const torch::Tensor& gradient, const torch::Tensor& more,
                                const torch::TensorOptions& options) {
   std::vector<torch::Tensor> inputs;
   for (const auto& each : values) inputs.push_back(each.to(options).detach().requires_grad_());
   const auto [output, input] = op(inputs);
   auto results =
-      torch::autograd::grad({output, input}, inputs, {slope.to(options), more.to(options)});
+      torch::autograd::grad({output, input}, inputs, {gradient.to(options), more.to(options)});
   results.push_back(output.detach());
   return results;
 }
@@ -42,7 +42,7 @@ struct Sizes {
 
 class Linear : public ::testing::TestWithParam<Sizes> {
  protected:
-  // Scaled, so that sums of many products stay near 1.
+  // Scaled, so that sums of many matmuls stay near 1.
   static torch::Tensor weight(int64_t out, int64_t in) {
     return random_tensor({out, in}) / std::sqrt(static_cast<double>(in));
   }
@@ -70,10 +70,10 @@ class Linear : public ::testing::TestWithParam<Sizes> {
     sizes.back() = width;
     // A weight's gradient is a sum over rows: this keeps it near 1.
     const double rows = static_cast<double>(x.numel() / x.size(-1));
-    const auto slope = rounded(random_tensor(sizes) / std::sqrt(rows));
-    const auto found = run(op, inputs, slope, more, options);
-    const auto again = run(op, inputs, slope, more, options);
-    const auto expected = run(op, inputs, slope, more, torch::kFloat64);
+    const auto gradient = rounded(random_tensor(sizes) / std::sqrt(rows));
+    const auto found = run(op, inputs, gradient, more, options);
+    const auto again = run(op, inputs, gradient, more, options);
+    const auto expected = run(op, inputs, gradient, more, torch::kFloat64);
     for (size_t i = 0; i < expected.size(); ++i) {
       EXPECT_TRUE(torch::equal(found[i], again[i])) << i;
       expect_close(found[i], expected[i], tolerance, std::to_string(i));
@@ -113,7 +113,7 @@ TEST_P(GpuLinear, EqualsFloat64) {
 }
 
 TEST_P(GpuLinear, TunedItEqualsFloat64) {
-  const ProductTuning tuning;
+  const MatmulTuning tuning;
   const auto [rows, in, out] = GetParam();
   const std::vector<torch::Tensor> values = {random_tensor({2, rows, in}), weight(out, in)};
   expect_equal_to_float64(linear_of, values, out, bf16(), 2e-2);
@@ -135,20 +135,20 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
   const auto a = in_long_rows(random_tensor({rows, in})), b = in_long_rows(weight(in, out));
   const auto other = in_long_rows(random_tensor({rows, out}));
   const int64_t pitch = other.stride(0);
-  for (const auto end : {kernels::ProductEnd::Plain, kernels::ProductEnd::Gated}) {
+  for (const auto epilogue : {kernels::Epilogue::Plain, kernels::Epilogue::Gated}) {
     const auto run = [&] {
       const auto y = torch::full({rows, pitch}, NAN, bf16());
-      const kernels::Product product{.rows = rows,
-                                     .columns = out,
-                                     .inner = in,
-                                     .end = end,
-                                     .a = {a.const_data_ptr(), a.stride(0)},
-                                     .b = {b.const_data_ptr(), b.stride(0)},
-                                     .other = other.const_data_ptr(),
-                                     .out = y.mutable_data_ptr(),
-                                     .out_stride = pitch};
-      if (!kernels::cutlass_takes(product)) return torch::Tensor();
-      kernels::cutlass_product(product, current_cuda_stream());
+      const kernels::Matmul matmul{.rows = rows,
+                                   .columns = out,
+                                   .inner = in,
+                                   .epilogue = epilogue,
+                                   .a = {a.const_data_ptr(), a.stride(0)},
+                                   .b = {b.const_data_ptr(), b.stride(0)},
+                                   .other = other.const_data_ptr(),
+                                   .out = y.mutable_data_ptr(),
+                                   .out_stride = pitch};
+      if (!kernels::cutlass_takes(matmul)) return torch::Tensor();
+      kernels::cutlass_matmul(matmul, current_cuda_stream());
       EXPECT_TRUE(y.narrow(1, out, pitch - out).isnan().all().item<bool>());
       return y.narrow(1, 0, out).clone();
     };
@@ -156,10 +156,10 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
     if (!y.defined()) GTEST_SKIP() << "not here, or not of this size";
     EXPECT_TRUE(torch::equal(y, run()));
     const auto wide = [](const torch::Tensor& x) { return x.to(torch::kFloat64); };
-    const auto product = wide(a).matmul(wide(b));
+    const auto matmul = wide(a).matmul(wide(b));
     expect_close(
         y.cpu(),
-        (end == kernels::ProductEnd::Plain ? product + wide(other) : product * (wide(other) > 0))
+        (epilogue == kernels::Epilogue::Plain ? matmul + wide(other) : matmul * (wide(other) > 0))
             .cpu(),
         2e-2);
   }

@@ -99,20 +99,20 @@ class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t
     residual_ = random_tensor({rows, channels}, dtype);
     weight_ = random_tensor({channels}, dtype);
     bias_ = random_tensor({channels}, dtype);
-    slope_ = random_tensor({rows, 2 * channels}, dtype);
+    gradient_ = random_tensor({rows, 2 * channels}, dtype);
   }
 
   using Op = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
 
-  // The answer and the gradients of sum(answer · slope).
+  // The answer and the gradients of sum(answer · gradient).
   std::vector<torch::Tensor> run(const Op& op, torch::Device device, torch::Dtype dtype) const {
     std::vector<torch::Tensor> inputs;
     for (const auto& each : {residual_, x_, weight_, bias_}) {
       inputs.push_back(each.detach().to(device, dtype).requires_grad_());
     }
     const auto y = op(inputs);
-    const auto slope = slope_.narrow(1, 0, y.size(1)).contiguous();
-    auto results = torch::autograd::grad({y}, inputs, {slope.to(device, dtype)},
+    const auto gradient = gradient_.narrow(1, 0, y.size(1)).contiguous();
+    auto results = torch::autograd::grad({y}, inputs, {gradient.to(device, dtype)},
                                          /*retain_graph=*/false, /*create_graph=*/false,
                                          /*allow_unused=*/true);
     results.push_back(y.detach());
@@ -134,7 +134,7 @@ class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t
     }
   }
 
-  torch::Tensor x_, residual_, weight_, bias_, slope_;
+  torch::Tensor x_, residual_, weight_, bias_, gradient_;
 };
 
 TEST_P(GpuNorm, LayerNormAloneEqualsTheReference) {

@@ -21,10 +21,10 @@ struct Flags {
 };
 
 void print_detail(const bench::StepSpeed& speed) {
-  fmt::print("\n{}: its products alone, forward and backward\n", speed.name);
-  for (const bench::TimedProduct& product : speed.products) {
-    fmt::print("  {:<32} ×{:<4} {:>9.3f} ms {:>8.4g} TFLOP/s\n", product.what, product.count,
-               product.ms, product.flops / product.ms / 1e9);
+  fmt::print("\n{}: its matmuls alone, forward and backward\n", speed.name);
+  for (const bench::TimedMatmul& matmul : speed.matmuls) {
+    fmt::print("  {:<32} ×{:<4} {:>9.3f} ms {:>8.4g} TFLOP/s\n", matmul.what, matmul.count,
+               matmul.ms, matmul.flops / matmul.ms / 1e9);
   }
   fmt::print("{}: the rest, at {:.4g} GB/s\n", speed.name, speed.copy_bandwidth / 1e9);
   for (const auto& [part, bytes] : speed.rest_bytes) {
@@ -54,13 +54,13 @@ void print_profile(const bench::StepSpeed& speed, int64_t longest) {
 void print_table(const std::vector<bench::StepSpeed>& speeds,
                  const std::map<std::string, bench::PeerStep>& peers, const Flags& flags) {
   fmt::print("{:<28} {:>11} {:>10} {:>9} {:>6} {:>9} {:>9} {:>8} {:>7}  {}\n", "step", "tokens/s",
-             "examples/s", "ms", "FLOPs", "memory", "products", "+ rest", "×floor", "peer");
+             "examples/s", "ms", "FLOPs", "memory", "matmuls", "+ rest", "×floor", "peer");
   for (const bench::StepSpeed& speed : speeds) {
     fmt::print("{:<28} {:>11.0f} {:>10.1f} {:>9.2f} {:>5.1f}% {:>9}", speed.name,
                speed.tokens_per_second(), 1e3 * static_cast<double>(speed.rows) / speed.ms,
                speed.ms, 100 * speed.utilisation(), short_bytes(speed.peak_bytes));
-    if (!speed.products.empty()) {
-      fmt::print(" {:>9.2f} {:>8.2f} {:>7.2f}", speed.products_ms(), speed.rest_ms(),
+    if (!speed.matmuls.empty()) {
+      fmt::print(" {:>9.2f} {:>8.2f} {:>7.2f}", speed.matmuls_ms(), speed.rest_ms(),
                  speed.ms / speed.floor_ms());
     }
     if (const auto peer = peers.find(speed.name); peer != peers.end()) {
@@ -70,7 +70,7 @@ void print_table(const std::vector<bench::StepSpeed>& speeds,
     fmt::print("\n");
   }
   for (const bench::StepSpeed& speed : speeds) {
-    if (flags.detail && !speed.products.empty()) print_detail(speed);
+    if (flags.detail && !speed.matmuls.empty()) print_detail(speed);
     if (flags.options.profile) print_profile(speed, flags.longest);
   }
 }
@@ -107,7 +107,7 @@ void add_bench_step(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::StepSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "step", "Training step on random tokens, against its matrix products and its bytes");
+      "step", "Training step on random tokens, against its matmuls and its bytes");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
   add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
             {.max = kLongest});
@@ -125,8 +125,8 @@ void add_bench_step(CLI::App& bench) {
            {.max = 1e6, .above_min = true});
   command->add_option("--peer", flags->peer, "Output of bench/peer_step.py to compare with")
       ->type_name("FILE");
-  command->add_flag("!--no-products", options.products, "Without timing the products alone");
-  command->add_flag("--detail", flags->detail, "Every product, and the bytes of every other part");
+  command->add_flag("!--no-matmuls", options.matmuls, "Without timing the matmuls alone");
+  command->add_flag("--detail", flags->detail, "Every matmul, and the bytes of every other part");
   command->add_flag("!--no-graph", options.training.step.graph,
                     "Launch every step anew instead of replaying a CUDA graph");
   CLI::Option* profile = command->add_flag(
@@ -137,7 +137,7 @@ void add_bench_step(CLI::App& bench) {
       ->needs(profile);
   add_bench_flags(*command, flags->common);
   command->footer(
-      "×floor: the step against its matrix products timed alone plus moving the bytes of the rest "
+      "×floor: the step against its matmuls timed alone plus moving the bytes of the rest "
       "once.\nExample:\n  python3 bench/peer_step.py > peer.jsonl\n  convseq bench step --device "
       "cuda --peer peer.jsonl --json bench/results/step-h200.json");
   command->callback([flags] { run(*flags); });

@@ -135,8 +135,8 @@ inline int device_number(cudaDeviceAttr which) {  // of the current device
   return value;
 }
 
-// What a kernel of launch_early() does before it looks at global memory: waits for the end of the
-// work before it, then lets the blocks of the next come as its own leave room.
+// What a kernel of launch_dependent() does before it looks at global memory: waits for the end of
+// the work before it, then lets the blocks of the next come as its own leave room.
 __device__ inline void wait_for_work_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -147,20 +147,20 @@ __device__ inline void wait_for_work_before() {
 // kernel<<<…>>>(…), whose blocks may stand ready before the work before it has ended: what a launch
 // takes is hidden. Every thread that goes on calls wait_for_work_before() first.
 template <class... Parameters>
-void launch_early(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
-                  cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+void launch_dependent(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
+                      cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  cudaLaunchAttribute dependent{};
+  dependent.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  dependent.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &early;
-#ifdef CONVSEQ_LAUNCH_EARLY  // code that waits was compiled, for GPUs from this one on
+  config.attrs = &dependent;
+#ifdef CONVSEQ_DEPENDENT_LAUNCH  // code that waits was compiled, for GPUs from this one on
   config.numAttrs =
-      device_number(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_LAUNCH_EARLY ? 1 : 0;
+      device_number(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_DEPENDENT_LAUNCH ? 1 : 0;
 #endif
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }

@@ -2,7 +2,7 @@
 
 #include "convseq/kernels/cuda/common.cuh"
 
-// Products of bf16 values on the tensor cores, sums in fp32: 16 × 16 by 16 × 8 by one warp, or on
+// Matmuls of bf16 values on the tensor cores, sums in fp32: 16 × 16 by 16 × 8 by one warp, or on
 // Hopper 64 × 16 by 16 × 64 by four.
 namespace convseq::kernels {
 
@@ -74,8 +74,9 @@ __device__ inline float row_max(float x) {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// Products of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
-// values, which begins at a multiple of 1,024 bytes and whose rows are turned (attention_tile.cuh).
+// Matmuls of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
+// values, which begins at a multiple of 1,024 bytes and whose rows are swizzled
+// (attention_tile.cuh).
 
 // Where a tile begins, in units of 16 bytes. The compiler may not compute it and what is some steps
 // further before a loop: it would keep all of them.
@@ -86,13 +87,13 @@ __device__ inline unsigned start_of(const bf16* tile) {
 }
 
 // A tile, or what follows in it, as an instruction wants it: the start, a distance that rows so
-// turned do not need, that of eight rows, and that they are turned.
-__device__ inline uint64_t turned_tile(unsigned start) {
+// swizzled do not need, that of eight rows, and that they are swizzled.
+__device__ inline uint64_t swizzled_tile(unsigned start) {
   constexpr uint64_t kEightRows = 1024 >> 4, kTurned = 1;
   return (start + (1u << 16)) | kEightRows << 32 | kTurned << 62;
 }
 
-// One product into 64 × 64 sums, numbers 0 to 31 of its operands: added to them unless `adds` is 0;
+// One matmul into 64 × 64 sums, numbers 0 to 31 of its operands: added to them unless `adds` is 0;
 // `factors` and what they are follow.
 #define CONVSEQ_MULTIPLY_ADD_64(adds, factors, ...)                                                \
   asm volatile(                                                                                    \
@@ -110,7 +111,7 @@ __device__ inline uint64_t turned_tile(unsigned start) {
         "+f"(sums[7][2]), "+f"(sums[7][3])                                                         \
       : __VA_ARGS__)
 
-// sums += a · b, 16 columns of a and rows of b, at some time before end_products() returns.
+// sums += a · b, 16 columns of a and rows of b, at some time before wgmma_wait() returns.
 __device__ inline void multiply_add_64(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
   CONVSEQ_MULTIPLY_ADD_64("1", "{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
                           "r"(a[2]), "r"(a[3]), "l"(b));
@@ -131,13 +132,13 @@ __device__ inline void multiply_add_64_of_rows(float (&sums)[8][4], uint64_t a, 
 
 #undef CONVSEQ_MULTIPLY_ADD_64
 
-__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
-__device__ inline void commit_products() {
+__device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-__device__ inline void end_products() {
+__device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 

@@ -4,15 +4,15 @@
 
 namespace convseq::kernels {
 
-void product_cuda(const Product&, Stream) {
-  fail("product: this build has no cuBLASLt; build where it and libtorch's CUDA libraries are");
+void matmul_cuda(const Matmul&, Stream) {
+  fail("matmul: this build has no cuBLASLt; build where it and libtorch's CUDA libraries are");
 }
 
-void tune_products(bool) {}
+void tune_matmuls(bool) {}
 
-bool can_gate(const Product&) { return false; }
+bool can_gate(const Matmul&) { return false; }
 
-bool built_with_products() { return false; }
-size_t product_workspace_bytes() { return 0; }
+bool built_with_matmuls() { return false; }
+size_t matmul_workspace_bytes() { return 0; }
 
 }  // namespace convseq::kernels

@@ -4,10 +4,10 @@
 
 namespace convseq::kernels {
 
-bool cutlass_takes(const Product&) { return false; }
+bool cutlass_takes(const Matmul&) { return false; }
 
-void cutlass_product(const Product&, Stream) {
-  fail("product: this build has no CUTLASS; run tools/setup.sh where nvcc is");
+void cutlass_matmul(const Matmul&, Stream) {
+  fail("matmul: this build has no CUTLASS; run tools/setup.sh where nvcc is");
 }
 
 }  // namespace convseq::kernels

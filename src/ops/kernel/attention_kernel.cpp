@@ -40,7 +40,7 @@ kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
           .queries = q.size(2),
           .keys = k.size(2),
           .causal = causal,
-          .far = bias.defined() ? bias.size(1) / 2 : 0};
+          .max_distance = bias.defined() ? bias.size(1) / 2 : 0};
 }
 
 torch::Tensor one_a_query(const torch::Tensor& q) {
@@ -57,7 +57,7 @@ class Attention : public torch::autograd::Function<Attention> {
     const auto bias = by_distance.value_or(torch::Tensor());
     const auto lengths = key_lengths.value_or(torch::Tensor());
     const auto q = readable(queries), k = readable(keys), v = readable(values);
-    const auto y = new_rows(q), weight = one_a_query(q);
+    const auto y = new_rows(q), lse = one_a_query(q);
     kernels::attention_forward_cuda(shape_of(q, k, bias, causal),
                                     {.q = rows_of(q),
                                      .k = rows_of(k),
@@ -65,9 +65,9 @@ class Attention : public torch::autograd::Function<Attention> {
                                      .bias = pointer_or_null<float>(bias),
                                      .lengths = pointer_or_null<int64_t>(lengths),
                                      .y = rows_of(y),
-                                     .weight = output_or_null<float>(weight)},
+                                     .lse = output_or_null<float>(lse)},
                                     current_cuda_stream());
-    context->save_for_backward({q, k, v, bias, lengths, y, weight});
+    context->save_for_backward({q, k, v, bias, lengths, y, lse});
     context->saved_data["causal"] = causal;
     return y;
   }
@@ -79,9 +79,9 @@ class Attention : public torch::autograd::Function<Attention> {
     const c10::DeviceGuard guard(q.device());
     const auto shape = shape_of(q, k, bias, context->saved_data["causal"].toBool());
     const auto dy = readable(gradients[0]);
-    const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), slopes = one_a_query(q);
+    const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), delta = one_a_query(q);
     torch::Tensor dbias;
-    if (shape.far > 0) {
+    if (shape.max_distance > 0) {
       const int64_t tiles = kernels::attention_bias_parts(shape);
       dbias = torch::empty({shape.batch * tiles, bias.size(0), bias.size(1)}, bias.options());
     }
@@ -93,14 +93,14 @@ class Attention : public torch::autograd::Function<Attention> {
                                       .lengths = pointer_or_null<int64_t>(saved[4]),
                                       .y = rows_of(saved[5]),
                                       .dy = rows_of(dy),
-                                      .weight = pointer_or_null<float>(saved[6]),
+                                      .lse = pointer_or_null<float>(saved[6]),
                                       .dq = rows_of(dq),
                                       .dk = rows_of(dk),
                                       .dv = rows_of(dv),
                                       .dbias = output_or_null<float>(dbias),
-                                      .slopes = output_or_null<float>(slopes)},
+                                      .delta = output_or_null<float>(delta)},
                                      current_cuda_stream());
-    if (bias.defined()) dbias = shape.far > 0 ? dbias.sum(0) : torch::zeros_like(bias);
+    if (bias.defined()) dbias = shape.max_distance > 0 ? dbias.sum(0) : torch::zeros_like(bias);
     return {dq, dk, dv, dbias, {}, {}};
   }
 };
@@ -108,10 +108,10 @@ class Attention : public torch::autograd::Function<Attention> {
 }  // namespace
 
 bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
-                             int64_t far) {
+                             int64_t max_distance) {
   return inputs.device().is_cuda() && kernels::built_with_cuda() &&
          inputs.dtype() == torch::kBFloat16 && channels == kernels::kAttentionChannels &&
-         dropout == 0 && far <= kernels::kAttentionFar;
+         dropout == 0 && max_distance <= kernels::kAttentionMaxDistance;
 }
 
 bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,

@@ -78,7 +78,7 @@ Pace PaceMeter::Stretch::now(torch::Device device) const {
   return result;
 }
 
-double measure_product_flops(torch::Device device, torch::Dtype type) {
+double measure_matmul_flops(torch::Device device, torch::Dtype type) {
   const torch::NoGradGuard no_grad;
   const int64_t n = device.is_cuda() ? 8192 : 512;
   // Random numbers, not zeros: a card is slower on real ones.

@@ -13,8 +13,8 @@ struct Pace {
   double seconds = 0;
   int64_t source_tokens = 0;
   double flops = 0;  // of the model, as counted by model/flops.h
-  // A second, of all processes' devices: what they gave a large matrix product, or this run where
-  // it was faster. The product is measured once, while others may be using the machine.
+  // A second, of all processes' devices: what they gave a large matmul, or this run where
+  // it was faster. The matmul is measured once, while others may be using the machine.
   double flops_ceiling = 0;
   int64_t peak_memory_bytes = 0;
 
@@ -43,9 +43,9 @@ class PaceMeter {
   Stretch whole_, lately_;
 };
 
-// What the device gives a large matrix product of this type, in operations a second: measured, a
+// What the device gives a large matmul of this type, in operations a second: measured, a
 // third of a second.
-double measure_product_flops(torch::Device device, torch::Dtype type);
+double measure_matmul_flops(torch::Device device, torch::Dtype type);
 
 // The most this process has held: of the GPU's memory, or its own on a CPU.
 int64_t peak_memory_bytes(torch::Device device);

@@ -31,9 +31,9 @@ void StepGraph::run(const std::function<void()>& work) {
   work();
 }
 
-bool StepGraph::record(const std::function<void()>& work) {
+bool StepGraph::capture(const std::function<void()>& work) {
   impl_->stream.synchronize();
-  // A recording keeps memory of its own; what the steps before it used is given back first.
+  // A capture keeps memory of its own; what the steps before it used is given back first.
   impl_->graph.reset();
   c10::cuda::CUDACachingAllocator::emptyCache();
   const c10::cuda::CUDAStreamGuard guard(impl_->stream);
@@ -43,11 +43,11 @@ bool StepGraph::record(const std::function<void()>& work) {
     work();
     graph->capture_end();
   } catch (const std::exception& error) {
-    log::warning("a training step could not be recorded, so each is launched anew: {}",
+    log::warning("a training step could not be captured, so each is launched anew: {}",
                  error.what());
     try {
       graph->capture_end();
-    } catch (const std::exception&) {  // the recording is void already
+    } catch (const std::exception&) {  // the capture is void already
     }
     return false;
   }
@@ -55,9 +55,9 @@ bool StepGraph::record(const std::function<void()>& work) {
   return true;
 }
 
-bool StepGraph::is_recorded() const { return impl_->graph != nullptr; }
+bool StepGraph::is_captured() const { return impl_->graph != nullptr; }
 
-void StepGraph::play() {
+void StepGraph::replay() {
   const c10::cuda::CUDAStreamGuard guard(impl_->stream);
   impl_->graph->replay();
 }
@@ -86,9 +86,9 @@ struct StepGraph::Impl {};
 StepGraph::StepGraph(torch::Device) { fail("step graph: this build has no CUDA"); }
 StepGraph::~StepGraph() = default;
 void StepGraph::run(const std::function<void()>& work) { work(); }
-bool StepGraph::record(const std::function<void()>&) { return false; }
-bool StepGraph::is_recorded() const { return false; }
-void StepGraph::play() {}
+bool StepGraph::capture(const std::function<void()>&) { return false; }
+bool StepGraph::is_captured() const { return false; }
+void StepGraph::replay() {}
 
 HostCopy::HostCopy(const torch::Tensor& from) : there_(from.cpu()) {}
 torch::Tensor HostCopy::wait() const { return there_; }

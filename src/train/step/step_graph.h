@@ -7,7 +7,7 @@
 
 namespace convseq {
 
-// Work of a GPU, recorded once and played again without the host's part in it: the same kernels on
+// Work of a GPU, captured once and replayed without the host's part in it: the same kernels on
 // the same addresses, whatever these hold by then. Both need a stream of their own.
 class StepGraph {
  public:
@@ -18,11 +18,11 @@ class StepGraph {
   // must not be used elsewhere before the device was waited for.
   void run(const std::function<void()>& work);
 
-  // Records work() without doing it, in place of what was recorded. False: it cannot be recorded,
+  // Captures work() without doing it, in place of what was captured. False: it cannot be captured,
   // and nothing has happened.
-  bool record(const std::function<void()>& work);
-  bool is_recorded() const;
-  void play();  // does what was recorded
+  bool capture(const std::function<void()>& work);
+  bool is_captured() const;
+  void replay();  // does what was captured
 
  private:
   struct Impl;

@@ -16,11 +16,11 @@ using torch::autograd::variable_list;
 bool is_narrow(const torch::Tensor& x) { return at::isReducedFloatingType(x.scalar_type()); }
 
 // a·b and sum + a·b, in fp32 for bf16 operands: tensor cores add and answer in fp32.
-torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
+torch::Tensor wide_matmul(const torch::Tensor& a, const torch::Tensor& b) {
   return is_narrow(a) ? at::mm(a, b, torch::kFloat32) : at::mm(a, b);
 }
 
-void put_product(torch::Tensor to, const torch::Tensor& a, const torch::Tensor& b) {
+void put_matmul(torch::Tensor to, const torch::Tensor& a, const torch::Tensor& b) {
   if (is_narrow(a)) {
     at::mm_out(to, a, b, torch::kFloat32);
   } else {
@@ -28,7 +28,7 @@ void put_product(torch::Tensor to, const torch::Tensor& a, const torch::Tensor& 
   }
 }
 
-void add_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
+void add_matmul(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
   if (is_narrow(a)) {
     at::addmm_out(sum, sum, a, b, torch::kFloat32);
   } else {
@@ -38,34 +38,35 @@ void add_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor
 
 struct ChunkLoss {
   TokenLoss sums;
-  torch::Tensor slope;  // d loss / d logits [c,V], where asked for
+  torch::Tensor gradient;  // d loss / d logits [c,V], where asked for
 };
 
 // In one pass over the logits, before their scale, where there is a kernel for it.
 ChunkLoss fused_loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
                         const torch::Tensor& weights, const TokenLossOptions& options,
-                        std::optional<torch::Dtype> slope) {
+                        std::optional<torch::Dtype> gradient) {
   const auto found = ops::cross_entropy(logits, labels,
                                         {.scale = options.output_scale,
                                          .smoothing = options.label_smoothing,
                                          .z_loss = options.z_loss,
                                          .ignored = kIgnoredLabel,
                                          .weights = weights,
-                                         .slope = slope});
+                                         .gradient = gradient});
   const auto sums = found.rows.sum(0, /*keepdim=*/false, torch::kFloat64).unbind();
   return {{.loss_sum = sums[0],
            .nll_sum = sums[1],
            .z_loss_sum = sums[2],
            .correct = sums[3].to(torch::kInt64),
            .tokens = (labels != kIgnoredLabel).sum()},
-          found.slope};
+          found.gradient};
 }
 
 // With log p = log_softmax(x), t the target, ε the smoothing, ζ the z-loss:
 //   loss = −(1 − ε) log p_t − ε mean(log p) + ζ log²Z
 //   d loss / d x = (1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V
 ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
-                  const torch::Tensor& weights, const TokenLossOptions& options, bool wants_slope) {
+                  const torch::Tensor& weights, const TokenLossOptions& options,
+                  bool wants_gradient) {
   const double smoothing = options.label_smoothing;
   const auto ignored = labels == kIgnoredLabel;
   const auto target = labels.masked_fill(ignored, 0).unsqueeze(1);
@@ -83,15 +84,15 @@ ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
                           .z_loss_sum = z_loss.sum(torch::kFloat64),
                           .correct = (logits.argmax(1) == labels).sum(),
                           .tokens = ignored.logical_not().sum()};
-  if (!wants_slope) return {sums, {}};
+  if (!wants_gradient) return {sums, {}};
 
-  auto slope = log_p.exp_();
-  if (options.z_loss > 0) slope *= 1 + 2 * options.z_loss * log_z;
-  if (smoothing > 0) slope -= smoothing / static_cast<double>(logits.size(1));
-  slope.scatter_add_(1, target, at::full_like(target_log_p, smoothing - 1));
-  slope.masked_fill_(ignored.unsqueeze(1), 0);
-  if (weights.defined()) slope *= weights.unsqueeze(1);
-  return {sums, slope};
+  auto gradient = log_p.exp_();
+  if (options.z_loss > 0) gradient *= 1 + 2 * options.z_loss * log_z;
+  if (smoothing > 0) gradient -= smoothing / static_cast<double>(logits.size(1));
+  gradient.scatter_add_(1, target, at::full_like(target_log_p, smoothing - 1));
+  gradient.masked_fill_(ignored.unsqueeze(1), 0);
+  if (weights.defined()) gradient *= weights.unsqueeze(1);
+  return {sums, gradient};
 }
 
 TokenLoss no_loss(torch::Device device) {
@@ -118,48 +119,48 @@ struct Learns {
 };
 
 // The gradients are made in the forward pass, while a chunk's logits are there: recomputing them in
-// the backward pass would be a fourth product with the whole vocabulary, the largest in the model,
+// the backward pass would be a fourth matmul with the whole vocabulary, the largest in the model,
 // and would save only [V,d], which the matrix's gradient takes soon after anyway.
 class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
  public:
   static variable_list forward(AutogradContext* context, const torch::Tensor& hidden,
                                const torch::Tensor& matrix, const torch::Tensor& labels,
                                const TokenLossOptions& options, Learns learns) {
-    // A CPU has no product of bf16 that answers in fp32: widen the operands there.
+    // A CPU has no matmul of bf16 that answers in fp32: widen the operands there.
     const auto wide = at::toOpMathType(hidden.scalar_type());
     const auto inside = hidden.is_cpu() ? wide : hidden.scalar_type();
     const auto all_h = hidden.to(inside), w = matrix.to(inside);
 
-    torch::Tensor hidden_slope, matrix_slope;
-    if (learns.hidden) hidden_slope = at::empty(hidden.sizes(), hidden.options().dtype(wide));
-    if (learns.matrix) matrix_slope = at::empty(matrix.sizes(), matrix.options().dtype(wide));
-    if (learns.matrix && hidden.size(0) == 0) matrix_slope.zero_();  // no chunk will write it
+    torch::Tensor hidden_gradient, matrix_gradient;
+    if (learns.hidden) hidden_gradient = at::empty(hidden.sizes(), hidden.options().dtype(wide));
+    if (learns.matrix) matrix_gradient = at::empty(matrix.sizes(), matrix.options().dtype(wide));
+    if (learns.matrix && hidden.size(0) == 0) matrix_gradient.zero_();  // no chunk will write it
     TokenLoss total = no_loss(hidden.device());
     for (int64_t begin = 0; begin < hidden.size(0); begin += options.chunk_tokens) {
       const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));
       const auto h = all_h.slice(0, begin, end);
-      const auto logits = product(h, w.t());
+      const auto logits = wide_matmul(h, w.t());
       const auto weights =
           options.weights.defined() ? options.weights.slice(0, begin, end) : torch::Tensor();
       const auto targets = labels.slice(0, begin, end);
-      const bool wants_slope = learns.hidden || learns.matrix;
-      const auto chunk =
-          ops::has_cross_entropy(logits)
-              ? fused_loss_of(logits, targets, weights, options,
-                              wants_slope ? std::optional(inside) : std::nullopt)
-              : loss_of(logits.mul_(options.output_scale), targets, weights, options, wants_slope);
+      const bool wants_gradient = learns.hidden || learns.matrix;
+      const auto chunk = ops::has_cross_entropy(logits)
+                             ? fused_loss_of(logits, targets, weights, options,
+                                             wants_gradient ? std::optional(inside) : std::nullopt)
+                             : loss_of(logits.mul_(options.output_scale), targets, weights, options,
+                                       wants_gradient);
       add(total, chunk.sums);
-      if (!chunk.slope.defined()) continue;
-      const auto slope = chunk.slope.to(inside);
-      if (learns.hidden) put_product(hidden_slope.slice(0, begin, end), slope, w);
+      if (!chunk.gradient.defined()) continue;
+      const auto gradient = chunk.gradient.to(inside);
+      if (learns.hidden) put_matmul(hidden_gradient.slice(0, begin, end), gradient, w);
       if (!learns.matrix) continue;
       if (begin == 0) {
-        put_product(matrix_slope, slope.t(), h);
+        put_matmul(matrix_gradient, gradient.t(), h);
       } else {
-        add_product(matrix_slope, slope.t(), h);
+        add_matmul(matrix_gradient, gradient.t(), h);
       }
     }
-    context->save_for_backward({hidden_slope, matrix_slope});
+    context->save_for_backward({hidden_gradient, matrix_gradient});
     context->saved_data["type"] = hidden.scalar_type();
     context->saved_data["scale"] = options.output_scale;
     const auto& [loss, nll, z_loss, correct, tokens] = total;
@@ -170,8 +171,9 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto type = context->saved_data["type"].toScalarType();
     const auto factor = gradients[0] * context->saved_data["scale"].toDouble();
-    const auto scaled = [&](const torch::Tensor& slope) {
-      return slope.defined() ? (slope * factor.to(slope.scalar_type())).to(type) : slope;
+    const auto scaled = [&](const torch::Tensor& gradient) {
+      return gradient.defined() ? (gradient * factor.to(gradient.scalar_type())).to(type)
+                                : gradient;
     };
     const auto saved = context->get_saved_variables();
     return {scaled(saved[0]), scaled(saved[1]), {}, {}, {}};

@@ -14,7 +14,7 @@ struct TokenLossOptions {
   int64_t chunk_tokens = 1024;  // of the logits, only these many rows are held at a time
 };
 
-// A GPU wants large products and has the memory; a CPU's caches want small ones.
+// A GPU wants large matmuls and has the memory; a CPU's caches want small ones.
 int64_t loss_chunk_tokens(int64_t tokens, torch::Device device);
 
 // Sums over the real targets, for the caller to add up over micro-batches and processes and to

@@ -120,11 +120,11 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
                {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
   const auto device = model_.output_matrix().device();
-  if (can_be_recorded(device)) graph_.emplace(device);
+  if (can_be_captured(device)) graph_.emplace(device);
 }
 
 // Random numbers, other processes and a backward pass within the backward pass need the host.
-bool TrainStep::can_be_recorded(torch::Device device) const {
+bool TrainStep::can_be_captured(torch::Device device) const {
   const ModelConfig& config = model_.config();
   return options_.graph && device.is_cuda() && optimizer_.steps_on_device() &&
          communicator_.size() == 1 && !options_.recompute && config.dropout == 0 &&
@@ -139,7 +139,7 @@ StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learni
 
 void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
-  // What a recorded step reads is copied there from the host, without a stop on the way.
+  // What a captured step reads is copied there from the host, without a stop on the way.
   const auto device = graph_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
   const Inputs inputs{.batches = filled(micro_batches, model_, device),
                       .total_weight = total_weight(micro_batches, communicator_, device)};
@@ -207,33 +207,33 @@ HostCopy TrainStep::step_on_device(Inputs inputs, double learning_rate) {
                        .to(inputs.total_weight.device());
   if (!graph_) return HostCopy(find_gradients_and_move(inputs));
   std::optional<HostCopy> sums;
-  graph_->run([&] { sums.emplace(recorded(inputs)); });
+  graph_->run([&] { sums.emplace(captured(inputs)); });
   return *sums;
 }
 
-torch::Tensor TrainStep::recorded(const Inputs& on_host) {
-  if (graph_->is_recorded() && on_host.has_shape_of(recorded_)) {
+torch::Tensor TrainStep::captured(const Inputs& on_host) {
+  if (graph_->is_captured() && on_host.has_shape_of(captured_)) {
     same_shapes_ = 0;
-    recorded_.copy_from(on_host.pinned());
-    graph_->play();
-    return recorded_sums_;
+    captured_.copy_from(on_host.pinned());
+    graph_->replay();
+    return captured_sums_;
   }
   const Inputs inputs = on_host.on(model_.output_matrix().device());
-  // Libraries set themselves up in the first steps, which cannot be recorded; a recording that is
+  // Libraries set themselves up in the first steps, which cannot be captured; a capture that is
   // there already is given up only for a shape that stays.
-  const int steps_before = graph_->is_recorded() ? 6 : 2;
+  const int steps_before = graph_->is_captured() ? 6 : 2;
   same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
   last_ = inputs;
-  if (records_ && same_shapes_ >= steps_before) {
-    recorded_ = inputs;
-    records_ = graph_->record([&] { recorded_sums_ = find_gradients_and_move(recorded_); });
-    if (records_) {
-      graph_->play();
-      return recorded_sums_;
+  if (captures_ && same_shapes_ >= steps_before) {
+    captured_ = inputs;
+    captures_ = graph_->capture([&] { captured_sums_ = find_gradients_and_move(captured_); });
+    if (captures_) {
+      graph_->replay();
+      return captured_sums_;
     }
   }
-  std::optional<ops::ProductTuning> tuning;  // the last time before it is recorded
-  if (records_ && same_shapes_ + 1 == steps_before) tuning.emplace();
+  std::optional<ops::MatmulTuning> tuning;  // the last time before it is captured
+  if (captures_ && same_shapes_ + 1 == steps_before) tuning.emplace();
   return find_gradients_and_move(inputs);
 }
 

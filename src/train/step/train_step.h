@@ -21,7 +21,7 @@ struct TrainStepOptions {
   double z_loss = 0;
   bool pooled = false;     // the head on the mean of the encoder's output; a target is its class
   bool recompute = false;  // activations in the backward pass, instead of remembering them
-  // On a GPU, a step whose batch has the shape of those before it is recorded once and played
+  // On a GPU, a step whose batch has the shape of those before it is captured once and replayed
   // again. It keeps the step's memory for itself: for batches that all have one shape.
   bool graph = true;
 };
@@ -49,7 +49,7 @@ class TrainStep {
   // finished this one, and never waits for the host; elsewhere start() does it all.
   void start(const std::vector<Batch>& micro_batches, double learning_rate);
   StepResult finish();  // waits for the oldest that was started
-  bool runs_ahead() const { return graph_ && graph_->is_recorded(); }
+  bool runs_ahead() const { return graph_ && graph_->is_captured(); }
   int64_t under_way() const { return std::ssize(started_); }
 
  private:
@@ -72,10 +72,10 @@ class TrainStep {
 
   torch::Tensor find_gradients(const Inputs& inputs);           // returns the sums
   torch::Tensor find_gradients_and_move(const Inputs& inputs);  // the same, on the device alone
-  torch::Tensor recorded(const Inputs& on_host);                // the same, played if it can be
+  torch::Tensor captured(const Inputs& on_host);                // the same, replayed if it can be
   StepResult step(const Inputs& inputs, double learning_rate);
   HostCopy step_on_device(Inputs inputs, double learning_rate);
-  bool can_be_recorded(torch::Device device) const;
+  bool can_be_captured(torch::Device device) const;
 
   Seq2Seq& model_;
   MasterWeights& weights_;
@@ -85,11 +85,11 @@ class TrainStep {
   GradientBuckets buckets_;
   std::deque<Started> started_;
   std::optional<StepGraph> graph_;
-  bool records_ = true;          // false: it was tried in vain
+  bool captures_ = true;         // false: it was tried in vain
   int same_shapes_ = 0;          // launched steps in a row with the shape of the one before
   Inputs last_;                  // of the last launched step
-  Inputs recorded_;              // what a recorded step reads
-  torch::Tensor recorded_sums_;  // and what it leaves
+  Inputs captured_;              // what a captured step reads
+  torch::Tensor captured_sums_;  // and what it leaves
 };
 
 // The same sums without gradients and in evaluation mode: for validation.

@@ -4,8 +4,8 @@
 
 #include "convseq/spec/presets.h"
 #include "convseq/train/step/train_step.h"
-#include "random_batch.h"
 #include "tensor_checks.h"
+#include "train/random_batch.h"
 
 // The estimate against what a step takes: between 0.7 and 1.6 times as much.
 namespace convseq {

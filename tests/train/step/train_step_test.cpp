@@ -2,8 +2,8 @@
 
 #include "convseq/ops/kernel/attention_kernel.h"
 #include "convseq/spec/presets.h"
-#include "random_batch.h"
 #include "tensor_checks.h"
+#include "train/random_batch.h"
 
 // A step on a GPU against the same step on the CPU, through the optimizer's own kernels.
 namespace convseq {
@@ -62,9 +62,9 @@ TEST(TrainStep, GoesOnWhereABackwardPassFailed) {
   Learner learner("paper-light-tiny", torch::kCPU, torch::kFloat32, {}, {});
   Learner other("paper-light-tiny", torch::kCPU, torch::kFloat32, {}, {});
   bool fails = true;
-  learner.model.parameters().front().register_hook([&](torch::Tensor slope) {
+  learner.model.parameters().front().register_hook([&](torch::Tensor gradient) {
     if (std::exchange(fails, false)) throw std::runtime_error("once");
-    return slope;
+    return gradient;
   });
   EXPECT_THROW(learner.learn(batches), std::exception);
   learner.learn(batches);
@@ -132,7 +132,7 @@ class GpuTrainStep : public ::testing::Test {
 
 TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   auto batches = batches_of_one_shape(7);
-  batches[5] = random_batch(3, 9, 4);  // not the shape that was recorded
+  batches[5] = random_batch(3, 9, 4);  // not the shape that was captured
   while (batches.size() < 18) batches.push_back(random_batch(3, 9, 4));  // by then it is
   for (const char* name : {"paper-light-tiny", "paper-transformer-tiny"}) {
     for (const auto kind : {OptimizerKind::AdamW, OptimizerKind::AdamWRms}) {
@@ -162,17 +162,17 @@ TEST_F(GpuTrainStep, ARecordedStepLearnsAsALaunchedOneDoes) {
   const auto batches = batches_of_one_shape(6);
   const OptimizerOptions options{.eps = 1e-3};
   for (const char* name : {"paper-light-tiny", "paper-dynamic-tiny", "paper-transformer-tiny"}) {
-    Learner played(name, torch::kCUDA, torch::kFloat32, options, {});
+    Learner replayed(name, torch::kCUDA, torch::kFloat32, options, {});
     Learner launched(name, torch::kCUDA, torch::kFloat32, options, {.graph = false});
-    const auto found = played.learn(batches), expected = launched.learn(batches);
+    const auto found = replayed.learn(batches), expected = launched.learn(batches);
     for (size_t i = 0; i < batches.size(); ++i) {
       EXPECT_NEAR(found[i].loss, expected[i].loss, 1e-5) << name << i;
     }
-    expect_same_weights(played, launched, 1e-5);
+    expect_same_weights(replayed, launched, 1e-5);
   }
 }
 
-// Through the products that do relu and sums of gradients on their way, which fp32 does without;
+// Through the matmuls that do relu and sums of gradients on their way, which fp32 does without;
 // with heads of 64 channels through our attention kernel too.
 TEST_F(GpuTrainStep, InBf16ItLearnsAsInFp32) {
   const auto batches = batches_of_one_shape(8);

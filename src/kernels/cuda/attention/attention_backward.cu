@@ -13,27 +13,27 @@ constexpr int kDiagonals = kTile + 7;    // of 8 × 64
 constexpr int kSkewStride = kTile + 20;  // few lanes that store meet in a bank
 constexpr int kSkewed = 8 * kSkewStride;
 
-// slopes[row] = Σ y · dy: eight lanes a row.
+// delta[row] = Σ y · dy: eight lanes a row.
 __global__ void __launch_bounds__(kThreads)
-    attention_slope_kernel(const AttentionShape shape, const AttentionBackward arrays) {
+    attention_delta_kernel(const AttentionShape shape, const AttentionBackward arrays) {
   wait_for_work_before();
   const Place place = place_of_block();
   const int queries = static_cast<int>(shape.queries);
   const int query = static_cast<int>(blockIdx.x) * (kThreads / 8) + threadIdx.x / 8;
   const float sum =
-      warp_sum<8>(query < queries ? slope_of_eighth(arrays, place, query, threadIdx.x % 8) : 0.f);
+      warp_sum<8>(query < queries ? delta_of_eighth(arrays, place, query, threadIdx.x % 8) : 0.f);
   if (query < queries && threadIdx.x % 8 == 0) {
-    arrays.slopes[first_query(shape, place) + query] = sum;
+    arrays.delta[first_query(shape, place) + query] = sum;
   }
 }
 
 // The gradient of the bias, summed over the pairs that a warp meets: a distance belongs to one
-// lane at a time, those at ±far and beyond to registers of all lanes.
-struct BiasSlope {
-  float* near;       // [2 far + 1] in shared memory, of this warp
+// lane at a time, those at ±max_distance and beyond to registers of all lanes.
+struct BiasGradient {
+  float* near;       // [2 max_distance + 1] in shared memory, of this warp
   float* skewed;     // [8][kSkewStride] in shared memory, of this warp: a diagonal is a column
-  float below = 0;   // at −far and before
-  float beyond = 0;  // at far and after
+  float below = 0;   // at −max_distance and before
+  float beyond = 0;  // at max_distance and after
 
   __device__ void clear(int distances) {
     const int lane = threadIdx.x % kLanes;
@@ -41,29 +41,29 @@ struct BiasSlope {
     for (int i = lane; i < kSkewed; i += kLanes) skewed[i] = 0;  // corners stay so
   }
 
-  __device__ void add(const Sums& slopes, const Between& positions, int key, int query) {
+  __device__ void add(const Sums& gradients, const Between& positions, int key, int query) {
     if (positions.is_far(key, 16, query, kTile)) {
       float sum = 0;
 #pragma unroll
       for (int part = 0; part < kParts; ++part) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sum += slopes[part][i];
+        for (int i = 0; i < 4; ++i) sum += gradients[part][i];
       }
       (key - query - positions.shift > 0 ? beyond : below) += sum;
       return;
     }
 #pragma unroll
-    for (int half = 0; half < 2; ++half) add_half(slopes, half, positions, key, query);
+    for (int half = 0; half < 2; ++half) add_half(gradients, half, positions, key, query);
   }
 
-  __device__ void add_half(const Sums& slopes, int half, const Between& positions, int key,
+  __device__ void add_half(const Sums& gradients, int half, const Between& positions, int key,
                            int query) {
     __syncwarp();  // the last rows have been read
     float* row = skewed + row_in(0) * (kSkewStride - 1) + 7;
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) row[column_in(part, i)] = slopes[part][2 * half + i];
+      for (int i = 0; i < 2; ++i) row[column_in(part, i)] = gradients[part][2 * half + i];
     }
     __syncwarp();
     for (int diagonal = threadIdx.x % kLanes; diagonal < kDiagonals; diagonal += kLanes) {
@@ -71,20 +71,20 @@ struct BiasSlope {
 #pragma unroll
       for (int r = 0; r < 8; ++r) sum += skewed[r * kSkewStride + diagonal];
       const int distance = key - query - positions.shift + 8 * half + 7 - diagonal;
-      if (distance <= -positions.far) {
+      if (distance <= -positions.max_distance) {
         below += sum;
-      } else if (distance >= positions.far) {
+      } else if (distance >= positions.max_distance) {
         beyond += sum;
       } else {
-        near[distance + positions.far] += sum;
+        near[distance + positions.max_distance] += sum;
       }
     }
   }
 };
 
-// kOfKeys: a block has 64 keys with their values and lets queries and slopes of outputs march by,
-// for the gradients of keys, values and bias. Otherwise it has queries and slopes, and keys and
-// values march by, for the gradient of the queries. The scores are made anew in both: what one
+// kOfKeys: a block has 64 keys with their values and lets queries and gradients of outputs march
+// by, for the gradients of keys, values and bias. Otherwise it has queries and gradients, and keys
+// and values march by, for the gradient of the queries. The scores are made anew in both: what one
 // block could tell the other would have to be added up in memory, in no fixed order.
 template <bool kOfKeys>
 __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
   // Of queries marching by: [stage][64].
   auto* marks = reinterpret_cast<QueryMark*>(tiles + kTiles * kTileValues);
   auto* bias = reinterpret_cast<float*>(marks + (kOfKeys ? 2 * kTile : 0));
-  const int distances = 2 * static_cast<int>(shape.far) + 1;
+  const int distances = 2 * static_cast<int>(shape.max_distance) + 1;
   float* of_warps = bias + shared_biases(shape);  // [warp][distances], the gradient of the bias
   const Place place = place_of_block();
   const int warp = threadIdx.x / kLanes;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
   const int64_t query_row = first_query(shape, place);
   const auto mark_of = [&](int query) -> QueryMark {
     if (query >= positions.queries) return {INFINITY, 0};
-    return {arrays.weight[query_row + query], arrays.slopes[query_row + query]};
+    return {arrays.lse[query_row + query], arrays.delta[query_row + query]};
   };
   const auto copy_stage = [&](int stage, int column) {
     copy_tile(stages + 2 * stage * kTileValues, other, place, column, end);
@@ -133,8 +133,9 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
     copy_stage(0, begin);
   }
   load_bias(bias, arrays.bias, shape, place.head);
-  BiasSlope bias_slope{of_warps + warp * distances, of_warps + kWarps * distances + warp * kSkewed};
-  if (kOfKeys && shape.far > 0) bias_slope.clear(distances);
+  BiasGradient bias_gradient{of_warps + warp * distances,
+                             of_warps + kWarps * distances + warp * kSkewed};
+  if (kOfKeys && shape.max_distance > 0) bias_gradient.clear(distances);
 
   const int row = first + 16 * warp;
   QueryMark mark[2];  // of the queries, where they are the rows
@@ -154,9 +155,9 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
     Sums shares, inner;
     multiply_transposed(shares, tiles, theirs);
     multiply_transposed(inner, tiles + kTileValues, theirs_too);
-    wait_for_products(shares, inner);
+    wait_for_matmuls(shares, inner);
     to_exponents<kOfKeys>(shares, positions, row, column,
-                          [&](int part, int i) { return mark_at(part, i).weight; });
+                          [&](int part, int i) { return mark_at(part, i).lse; });
     to_shares(shares, inner, mark_at);
     Fragments left, left_too;
     pack_rows(left, inner);
@@ -166,20 +167,20 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
     }
     multiply(gradient, left, theirs);
     if constexpr (kOfKeys) {
-      if (shape.far > 0) bias_slope.add(inner, positions, row, column);
+      if (shape.max_distance > 0) bias_gradient.add(inner, positions, row, column);
     }
-    wait_for_products(gradient, gradient_too);
+    wait_for_matmuls(gradient, gradient_too);
   }
 
   const float whole[2] = {1, 1};
   store_rows(kOfKeys ? arrays.dk : arrays.dq, place, row, rows, gradient, whole);
   if constexpr (kOfKeys) {
     store_rows(arrays.dv, place, row, rows, gradient_too, whole);
-    if (shape.far == 0) return;
-    const float below = warp_sum(bias_slope.below), beyond = warp_sum(bias_slope.beyond);
+    if (shape.max_distance == 0) return;
+    const float below = warp_sum(bias_gradient.below), beyond = warp_sum(bias_gradient.beyond);
     if (threadIdx.x % kLanes == 0) {
-      bias_slope.near[0] = below;
-      bias_slope.near[distances - 1] = beyond;
+      bias_gradient.near[0] = below;
+      bias_gradient.near[distances - 1] = beyond;
     }
     __syncthreads();
     float* to =
@@ -195,9 +196,9 @@ __global__ void __launch_bounds__(kThreads, kOfKeys ? 3 : 4)
 }
 
 size_t shared_bytes_of_keys(const AttentionShape& shape) {
-  const int64_t distances = 2 * shape.far + 1;
+  const int64_t distances = 2 * shape.max_distance + 1;
   return shared_bytes(shape) + 2 * kTile * sizeof(QueryMark) +
-         (shape.far > 0 ? kWarps * (distances + kSkewed) * sizeof(float) : 0);
+         (shape.max_distance > 0 ? kWarps * (distances + kSkewed) * sizeof(float) : 0);
 }
 
 }  // namespace
@@ -211,16 +212,16 @@ void attention_backward_cuda(const AttentionShape& shape, const AttentionBackwar
   if (attention_backward_of_few_queries(shape, arrays, on)) return;
   const size_t bytes = shared_bytes(shape), bytes_of_keys = shared_bytes_of_keys(shape);
   if (shape.queries > 0) {
-    launch_early(attention_slope_kernel, blocks_of(shape, shape.queries, kThreads / 8), kThreads, 0,
-                 on, shape, arrays);
+    launch_dependent(attention_delta_kernel, blocks_of(shape, shape.queries, kThreads / 8),
+                     kThreads, 0, on, shape, arrays);
     allow_shared_memory(attention_backward_kernel<false>, shared_bytes(kMostShared));
-    launch_early(attention_backward_kernel<false>, blocks_of(shape, shape.queries, kRows), kThreads,
-                 bytes, on, shape, arrays);
+    launch_dependent(attention_backward_kernel<false>, blocks_of(shape, shape.queries, kRows),
+                     kThreads, bytes, on, shape, arrays);
   }
   if (shape.keys > 0) {
     allow_shared_memory(attention_backward_kernel<true>, shared_bytes_of_keys(kMostShared));
-    launch_early(attention_backward_kernel<true>, blocks_of(shape, shape.keys, kRows), kThreads,
-                 bytes_of_keys, on, shape, arrays);
+    launch_dependent(attention_backward_kernel<true>, blocks_of(shape, shape.keys, kRows), kThreads,
+                     bytes_of_keys, on, shape, arrays);
   }
 }
 

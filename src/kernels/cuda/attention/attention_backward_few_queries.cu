@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
   const int own = group * kTileValues;
   wait_for_work_before();
   Between positions = between(shape, place, arrays.lengths, nullptr);
-  positions.far = 0;  // there is no bias, for the compiler to know
+  positions.max_distance = 0;  // there is no bias, for the compiler to know
   const int end = positions.keys;
   const auto copy_stage = [&](int stage, int key) {
     copy_tile(stages + (kTilesOfStage * stage + group) * kTileValues,
@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
     const int query = row + row_in(2 * half);
     const int real = min(query, positions.queries - 1);  // so that all loads are on their way
     const int eighth = threadIdx.x % 4;
-    const float slope = row_sum(slope_of_eighth(arrays, place, real, eighth) +
-                                slope_of_eighth(arrays, place, real, eighth + 4));
-    const float weight = arrays.weight[first_query(shape, place) + real];
-    mark[half] = query == real ? QueryMark{weight, slope} : QueryMark{INFINITY, 0};
+    const float delta = row_sum(delta_of_eighth(arrays, place, real, eighth) +
+                                delta_of_eighth(arrays, place, real, eighth + 4));
+    const float lse = arrays.lse[first_query(shape, place) + real];
+    mark[half] = query == real ? QueryMark{lse, delta} : QueryMark{INFINITY, 0};
   }
 
   const float whole[2] = {1, 1};
@@ -70,9 +70,8 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
       Sums share, dscore;
       multiply_transposed(share, q + own, k);
       multiply_transposed(dscore, dy + own, v);
-      wait_for_products(share, dscore);
-      to_exponents<false>(share, positions, row, key,
-                          [&](int, int i) { return mark[i / 2].weight; });
+      wait_for_matmuls(share, dscore);
+      to_exponents<false>(share, positions, row, key, [&](int, int i) { return mark[i / 2].lse; });
       to_shares(share, dscore, [&](int, int i) { return mark[i / 2]; });
       pack_rows(left, share);
       keep_rows(shares + own, left);
@@ -83,7 +82,7 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
     share_tiles();
     Sums gradient;
     multiply_columns<kGroups>(gradient, group == 0 ? shares : dscores, group == 0 ? dy : q);
-    wait_for_products(dq, gradient);
+    wait_for_matmuls(dq, gradient);
     store(key, gradient);
   }
   store_rows(arrays.dq, place, row, positions.queries, dq, whole);
@@ -94,13 +93,13 @@ __global__ void __launch_bounds__(kGroups* kThreads, 2)
 
 bool attention_backward_of_few_queries(const AttentionShape& shape, const AttentionBackward& arrays,
                                        cudaStream_t stream) {
-  if (shape.far > 0 || shape.queries == 0 || shape.queries > kQueries || shape.keys == 0) {
+  if (shape.max_distance > 0 || shape.queries == 0 || shape.queries > kQueries || shape.keys == 0) {
     return false;
   }
   allow_shared_memory(attention_backward_of_few_queries_kernel, kSharedBytes);
   const dim3 blocks(1, static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch));
-  launch_early(attention_backward_of_few_queries_kernel, blocks, kGroups * kThreads, kSharedBytes,
-               stream, shape, arrays);
+  launch_dependent(attention_backward_of_few_queries_kernel, blocks, kGroups * kThreads,
+                   kSharedBytes, stream, shape, arrays);
   return true;
 }
 

@@ -8,7 +8,7 @@ using namespace attention;
 
 constexpr int kM = 2;  // times 16 queries a warp: keys and values are read half as often
 constexpr int kRows = 16 * kM * kWarps;
-static_assert(kM == 2, "the products waited for by name");
+static_assert(kM == 2, "the matmuls waited for by name");
 
 // A share is 2 to the power of its exponent minus a base. The base is the largest exponent a row
 // has met, or within this of it: raising it for less would only cost time.
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     for (int m = 0; m < kM; ++m) {
       multiply_transposed(scores[m], tiles + m * kTileValues, keys);
     }
-    wait_for_products(scores[0], scores[1]);
+    wait_for_matmuls(scores[0], scores[1]);
     Fragments shares[kM];
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     }
 #pragma unroll
     for (int m = 0; m < kM; ++m) multiply(y[m], shares[m], keys + kTileValues);
-    wait_for_products(y[0], y[1]);
+    wait_for_matmuls(y[0], y[1]);
   }
 
 #pragma unroll
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kThreads, 3)
       const int query = row + kTile * m + row_in(2 * half);
       if (lane % 4 == 0 && query < positions.queries) {
         // Without a key: exponents minus this are −infinity in the gradient.
-        arrays.weight[first_query(shape, place) + query] =
+        arrays.lse[first_query(shape, place) + query] =
             sum == 0 ? INFINITY : base[m][half] + log2f(sum);
       }
     }
@@ -128,8 +128,8 @@ void attention_forward_cuda(const AttentionShape& shape, const AttentionForward&
   if (shape.batch * shape.heads * shape.queries == 0) return;
   const size_t bytes = shared_bytes(shape);
   allow_shared_memory(attention_forward_kernel, shared_bytes(kMostShared));
-  launch_early(attention_forward_kernel, blocks_of(shape, shape.queries, kRows), kThreads, bytes,
-               static_cast<cudaStream_t>(stream), shape, arrays);
+  launch_dependent(attention_forward_kernel, blocks_of(shape, shape.queries, kRows), kThreads,
+                   bytes, static_cast<cudaStream_t>(stream), shape, arrays);
 }
 
 }  // namespace convseq::kernels

@@ -3,7 +3,7 @@
 #include "convseq/kernels/attention.h"
 #include "convseq/kernels/cuda/tensor_core.cuh"
 
-// Tiles of 64 rows of 64 channels in shared memory, their products, and what stands between the
+// Tiles of 64 rows of 64 channels in shared memory, their matmuls, and what stands between the
 // positions of a tile: bias, mask.
 namespace convseq::kernels::attention {
 
@@ -13,8 +13,8 @@ constexpr int kTile = 64;  // rows, and channels
 constexpr int kTileValues = kTile * kTile;
 constexpr float kLog2E = 1.44269504f;
 
-constexpr int kSteps = kTile / 16;  // of 16 channels or rows, as a product takes them
-constexpr int kParts = kTile / 8;   // of 8 columns, as a product gives them
+constexpr int kSteps = kTile / 16;  // of 16 channels or rows, as a matmul takes them
+constexpr int kParts = kTile / 8;   // of 8 columns, as a matmul gives them
 
 using Fragments = unsigned[kSteps][4];  // 16 rows × 64, of the left factor
 using Sums = float[kParts][4];          // 16 rows × 64: lane l has rows l/4 and l/4 + 8 of each
@@ -31,8 +31,8 @@ __device__ inline const bf16* row_of(const AttentionRows& rows, Place place, int
 // Which 16 rows of a tile are the warp's.
 __device__ inline int warp_in_tile() { return threadIdx.x / kLanes % kWarps; }
 
-// Sixteen bytes of a row. They are turned by the row, so that eight rows fall into eight banks.
-// Hopper's products read them so, too.
+// Sixteen bytes of a row. They are swizzled by the row, so that eight rows fall into eight banks.
+// Hopper's matmuls read them so, too.
 template <class T>
 __device__ T* at(T* tile, int row, int eighth) {
   return tile + row * kTile + ((eighth ^ (row % 8)) * 8);
@@ -42,7 +42,7 @@ __device__ T* at(T* tile, int row, int eighth) {
 __device__ inline void copy_tile(bf16* tile, const AttentionRows& rows, Place place, int first,
                                  int end) {
   constexpr int kPieces = kTile / 8, kAtOnce = kThreads / kPieces;
-  static_assert(kAtOnce % 8 == 0, "rows copied by one thread are turned alike");
+  static_assert(kAtOnce % 8 == 0, "rows copied by one thread are swizzled alike");
   const int row = threadIdx.x % kThreads / kPieces, piece = threadIdx.x % kPieces;
   const bf16* from = row_of(rows, place, first + row) + piece * 8;  // not read from `end` on
   bf16* to = at(tile, row, piece);
@@ -52,7 +52,7 @@ __device__ inline void copy_tile(bf16* tile, const AttentionRows& rows, Place pl
   }
 }
 
-// What each thread has written to tiles can be read by all, by their products too.
+// What each thread has written to tiles can be read by all, by their matmuls too.
 __device__ inline void share_tiles() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -70,47 +70,47 @@ __device__ inline void wait_for_tiles() {
 // 16 columns or rows further on in a tile, in units of 16 bytes.
 constexpr int kStepOfColumns = 16 * sizeof(bf16) / 16, kStepOfRows = kStepOfColumns * kTile;
 
-// sums = own · tileᵀ, as soon as wait_for_products() has been called: until then neither sums nor
+// sums = own · tileᵀ, as soon as wait_for_matmuls() has been called: until then neither sums nor
 // factors may be touched. (A left factor held in registers for all of a loop was tried: ptxas 13.0
 // put other values in its place before the next turn.)
 __device__ inline void multiply_transposed(Sums& sums, const bf16* own, const bf16* tile) {
   const unsigned left = start_of(own), right = start_of(tile);
-  begin_products();
+  wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-    multiply_add_64(sums, turned_tile(left + k * kStepOfColumns),
-                    turned_tile(right + k * kStepOfColumns), /*add=*/k > 0);
+    multiply_add_64(sums, swizzled_tile(left + k * kStepOfColumns),
+                    swizzled_tile(right + k * kStepOfColumns), /*add=*/k > 0);
   }
-  commit_products();
+  wgmma_commit();
 }
 
 // sums += a · tile.
 __device__ inline void multiply(Sums& sums, const Fragments& a, const bf16* tile) {
   const unsigned right = start_of(tile);
-  begin_products();
+  wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
-    multiply_add_64(sums, a[k], turned_tile(right + k * kStepOfRows));
+    multiply_add_64(sums, a[k], swizzled_tile(right + k * kStepOfRows));
   }
-  commit_products();
+  wgmma_commit();
 }
 
 // sums = Σ leftᵀ · right over kCount tiles of each.
 template <int kCount>
 __device__ void multiply_columns(Sums& sums, const bf16* left, const bf16* right) {
   const unsigned first = start_of(left), second = start_of(right);
-  begin_products();
+  wgmma_fence();
 #pragma unroll
   for (int k = 0; k < kCount * kSteps; ++k) {
-    multiply_add_64_of_rows(sums, turned_tile(first + k * kStepOfRows),
-                            turned_tile(second + k * kStepOfRows), /*add=*/k > 0);
+    multiply_add_64_of_rows(sums, swizzled_tile(first + k * kStepOfRows),
+                            swizzled_tile(second + k * kStepOfRows), /*add=*/k > 0);
   }
-  commit_products();
+  wgmma_commit();
 }
 
 template <class... Each>
-__device__ void wait_for_products(Each&... sums) {
-  end_products();
+__device__ void wait_for_matmuls(Each&... sums) {
+  wgmma_wait();
   (hold(sums), ...);
 }
 
@@ -177,11 +177,11 @@ __device__ void multiply_columns(Sums& sums, const bf16* left, const bf16* right
 }
 
 template <class... Each>
-__device__ void wait_for_products(Each&...) {}
+__device__ void wait_for_matmuls(Each&...) {}
 
 #endif
 
-// Sums of one product as the left factor of the next.
+// Sums of one matmul as the left factor of the next.
 __device__ inline void pack_rows(Fragments& to, const Sums& sums) {
 #pragma unroll
   for (int k = 0; k < kSteps; ++k) {
@@ -245,7 +245,7 @@ struct Between {
   int queries, keys;  // keys: the real ones
   int shift;          // query i stands where key i + shift does
   bool causal;
-  int far;            // 0: no bias
+  int max_distance;   // 0: no bias
   const float* bias;  // in shared memory, times log2(e), at distance 0
 
   __device__ bool sees(int query, int key) const {
@@ -254,12 +254,12 @@ struct Between {
   // Whether the bias is one number in a square whose first key and query these are.
   __device__ bool is_far(int key, int keys_of, int query, int queries_of) const {
     const int distance = key - query - shift;
-    return distance - (queries_of - 1) >= far || distance + (keys_of - 1) <= -far;
+    return distance - (queries_of - 1) >= max_distance || distance + (keys_of - 1) <= -max_distance;
   }
 };
 
-// Distances beyond `far` that a square of 16 × 64 may have and not be far: they stand in shared
-// memory too.
+// Distances beyond `max_distance` that a square of 16 × 64 may have and not be far: they stand in
+// shared memory too.
 constexpr int kReach = kTile + 16;
 
 __device__ inline Between between(const AttentionShape& shape, Place place, const int64_t* lengths,
@@ -268,17 +268,17 @@ __device__ inline Between between(const AttentionShape& shape, Place place, cons
           real_length(lengths, place.batch, static_cast<int>(shape.keys)),
           static_cast<int>(shape.keys - shape.queries),
           shape.causal,
-          static_cast<int>(shape.far),
-          shared_bias + shape.far + kReach};
+          static_cast<int>(shape.max_distance),
+          shared_bias + shape.max_distance + kReach};
 }
 
 inline __host__ __device__ int64_t shared_biases(const AttentionShape& shape) {
-  return shape.far == 0 ? 0 : 2 * (shape.far + kReach) + 1;
+  return shape.max_distance == 0 ? 0 : 2 * (shape.max_distance + kReach) + 1;
 }
 
 __device__ inline void load_bias(float* to, const float* bias, const AttentionShape& shape,
                                  int head) {
-  const int far = static_cast<int>(shape.far), count = 2 * far + 1;
+  const int max_distance = static_cast<int>(shape.max_distance), count = 2 * max_distance + 1;
   for (int i = threadIdx.x; i < shared_biases(shape); i += kThreads) {
     const int at = min(max(i - kReach, 0), count - 1);
     to[i] = bias[static_cast<int64_t>(head) * count + at] * kLog2E;
@@ -293,7 +293,7 @@ __device__ void to_exponents(Sums& sums, const Between& positions, int row, int 
   constexpr int kKeys = kOfKeys ? 16 : kTile, kQueries = kOfKeys ? kTile : 16;
   const int key = kOfKeys ? row : column, query = kOfKeys ? column : row;
   const int distance = key - query - positions.shift;
-  if (positions.far > 0 && !positions.is_far(key, kKeys, query, kQueries)) {
+  if (positions.max_distance > 0 && !positions.is_far(key, kKeys, query, kQueries)) {
     const int lead = column_in(0, 0) - row_in(0);
     const float* bias = positions.bias + distance + (kOfKeys ? -lead : lead);
 #pragma unroll
@@ -307,7 +307,9 @@ __device__ void to_exponents(Sums& sums, const Between& positions, int row, int 
     }
   } else {
     const float bias =
-        positions.far == 0 ? 0.f : positions.bias[distance > 0 ? positions.far : -positions.far];
+        positions.max_distance == 0
+            ? 0.f
+            : positions.bias[distance > 0 ? positions.max_distance : -positions.max_distance];
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
 #pragma unroll
@@ -328,11 +330,11 @@ __device__ void to_exponents(Sums& sums, const Between& positions, int row, int 
 }
 
 struct QueryMark {
-  float weight, slope;  // slope: Σ y · dy
+  float lse, delta;  // delta: Σ y · dy
 };
 
 // The part of it that an eighth of the channels has.
-__device__ inline float slope_of_eighth(const AttentionBackward& arrays, Place place, int query,
+__device__ inline float delta_of_eighth(const AttentionBackward& arrays, Place place, int query,
                                         int eighth) {
   float y[8], dy[8], sum = 0;
   load_values(row_of(arrays.y, place, query) + eighth * 8, y);
@@ -344,13 +346,13 @@ __device__ inline float slope_of_eighth(const AttentionBackward& arrays, Place p
 
 // Exponents become shares, and the shares' gradients those of the scores.
 template <class MarkAt>
-__device__ void to_shares(Sums& exponents, Sums& slopes, const MarkAt& mark_at) {
+__device__ void to_shares(Sums& exponents, Sums& gradients, const MarkAt& mark_at) {
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       exponents[part][i] = exp2_of(exponents[part][i]);
-      slopes[part][i] = exponents[part][i] * (slopes[part][i] - mark_at(part, i).slope);
+      gradients[part][i] = exponents[part][i] * (gradients[part][i] - mark_at(part, i).delta);
     }
   }
 }
@@ -368,7 +370,7 @@ inline size_t shared_bytes(const AttentionShape& shape) {
 }
 
 // The limit is the same in every call: one thread must not lower what another is about to use.
-inline constexpr AttentionShape kMostShared = {.far = kAttentionFar};
+inline constexpr AttentionShape kMostShared = {.max_distance = kAttentionMaxDistance};
 
 // Blocks that read the same keys and values stand side by side, and find them in the L2 cache.
 inline dim3 blocks_of(const AttentionShape& shape, int64_t rows, int rows_of_block) {

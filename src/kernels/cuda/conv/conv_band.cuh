@@ -55,8 +55,8 @@ struct BandPlace {
         steps(min(shape.steps, ceil_div(shape.time - first, shape.chunk))) {}
 };
 
-// Where a piece of a row lies: turned by the row, so that the same piece of eight neighbouring rows
-// lies in distinct banks.
+// Where a piece of a row lies: swizzled by the row, so that the same piece of eight neighbouring
+// rows lies in distinct banks.
 __device__ inline bf16* band_piece(bf16* rows, int row, int piece) {
   return rows + row * kBandStrip + ((piece ^ (row & 7)) * kBandValues);
 }

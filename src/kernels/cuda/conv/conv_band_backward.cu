@@ -164,9 +164,10 @@ bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
       with_bool(band.dilation == 1, [&](auto dense) {
         const auto kernel = band_backward_kernel<glu.value, size.value, dense.value>;
         allow_shared_memory(kernel, bytes);
-        launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
-                     {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
-                      static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
+        launch_dependent(
+            kernel, blocks, kBandThreads, bytes, stream, band,
+            {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+             static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx), partial});
       });
       return true;
     });

@@ -58,7 +58,7 @@ struct Gate {
 // With u = a · σ(g): da = du · σ, dg = du · u · (1 − σ). Of one slice.
 struct GatedSlice {
   float2 open[4];
-  float2 slope[4];  // u · (1 − σ)
+  float2 gate_gradient[4];  // u · (1 − σ)
 
   // Values to gated values.
   __device__ GatedSlice(unsigned (&values)[4], const unsigned (&gates)[4]) {
@@ -68,7 +68,7 @@ struct GatedSlice {
       const Gate first(g.x), second(g.y);
       const float2 u{a.x * first.open, a.y * second.open};
       open[i] = {first.open, second.open};
-      slope[i] = {u.x * first.shut, u.y * second.shut};
+      gate_gradient[i] = {u.x * first.shut, u.y * second.shut};
       values[i] = pack_pair(u.x, u.y);
     }
   }
@@ -135,7 +135,7 @@ struct BandTask {
         for (int i = 0; i < 4; ++i) {
           const float2 d{du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]};
           values[i] = pack_pair(d.x * gated.open[i].x, d.y * gated.open[i].y);
-          gates[i] = pack_pair(d.x * gated.slope[i].x, d.y * gated.slope[i].y);
+          gates[i] = pack_pair(d.x * gated.gate_gradient[i].x, d.y * gated.gate_gradient[i].y);
         }
         store_matrices(memory.at((own ^ turn) + memory.gates), gates);
       } else {

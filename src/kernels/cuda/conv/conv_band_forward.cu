@@ -160,9 +160,9 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
       const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
       const auto kernel = band_forward_kernel<glu.value, size.value>;
       allow_shared_memory(kernel, bytes);
-      launch_early(kernel, blocks, kBandThreads, bytes, stream, band,
-                   {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
-                    static_cast<bf16*>(arrays.y)});
+      launch_dependent(kernel, blocks, kBandThreads, bytes, stream, band,
+                       {static_cast<const bf16*>(arrays.x), arrays.taps, arrays.lengths,
+                        static_cast<bf16*>(arrays.y)});
       return true;
     });
   });

@@ -204,9 +204,9 @@ void sum_tap_partials(const ConvShape& shape, const float* partial, int64_t slic
                       float* dtaps, cudaStream_t stream) {
   const unsigned blocks =
       grid_of(ceil_div<int64_t>(shape.heads * shape.kernel, kColumns), "conv_backward");
-  launch_early(sum_partials_kernel, blocks, kColumns * kColumns, 0, stream, partial, slices,
-               static_cast<int>(groups), static_cast<int>(shape.heads),
-               static_cast<int>(shape.kernel), dtaps);
+  launch_dependent(sum_partials_kernel, blocks, kColumns * kColumns, 0, stream, partial, slices,
+                   static_cast<int>(groups), static_cast<int>(shape.heads),
+                   static_cast<int>(shape.kernel), dtaps);
 }
 
 }  // namespace convseq::kernels

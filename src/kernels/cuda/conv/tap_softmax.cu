@@ -31,8 +31,8 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    tap_softmax_slope_kernel(int64_t heads, int kernel, const float* taps, const float* dtaps,
-                             T* dlogits) {
+    tap_softmax_backward_kernel(int64_t heads, int kernel, const float* taps, const float* dtaps,
+                                T* dlogits) {
   wait_for_work_before();
   const int64_t head = head_of_warp();
   if (head >= heads) return;
@@ -56,9 +56,9 @@ void tap_softmax_forward_cuda(const ConvShape& shape, const void* logits, float*
   if (shape.heads == 0) return;
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
-    launch_early(tap_softmax_kernel<T>, blocks_of(shape), kThreads, 0,
-                 static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel),
-                 static_cast<const T*>(logits), taps);
+    launch_dependent(tap_softmax_kernel<T>, blocks_of(shape), kThreads, 0,
+                     static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel),
+                     static_cast<const T*>(logits), taps);
   });
   check_launch("tap_softmax_forward");
 }
@@ -68,9 +68,9 @@ void tap_softmax_backward_cuda(const ConvShape& shape, const float* taps, const 
   if (shape.heads == 0) return;
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
-    launch_early(tap_softmax_slope_kernel<T>, blocks_of(shape), kThreads, 0,
-                 static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel), taps,
-                 dtaps, static_cast<T*>(dlogits));
+    launch_dependent(tap_softmax_backward_kernel<T>, blocks_of(shape), kThreads, 0,
+                     static_cast<cudaStream_t>(on), shape.heads, static_cast<int>(shape.kernel),
+                     taps, dtaps, static_cast<T*>(dlogits));
   });
   check_launch("tap_softmax_backward");
 }

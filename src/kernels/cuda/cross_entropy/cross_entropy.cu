@@ -16,9 +16,10 @@ template <int P>
 constexpr int kResident = P <= 4 ? 3 : 1;
 
 template <class T>
-__device__ T* slope_of(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
-                       int64_t row) {
-  return arrays.slope == nullptr ? nullptr : static_cast<T*>(arrays.slope) + row * shape.classes;
+__device__ T* gradient_of(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
+                          int64_t row) {
+  return arrays.gradient == nullptr ? nullptr
+                                    : static_cast<T*>(arrays.gradient) + row * shape.classes;
 }
 
 __device__ float4* result_of(const CrossEntropyArrays& arrays, int64_t row) {
@@ -28,12 +29,12 @@ __device__ float4* result_of(const CrossEntropyArrays& arrays, int64_t row) {
 // A row that does not count: zeros throughout.
 template <int V, class T>
 __device__ void leave_out(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
-                          int64_t row, T* slope) {
+                          int64_t row, T* gradient) {
   if (threadIdx.x == 0) *result_of(arrays, row) = make_float4(0, 0, 0, 0);
-  if (slope == nullptr) return;
+  if (gradient == nullptr) return;
   const float zeros[V] = {};
   const int classes = static_cast<int>(shape.classes);
-  for (int c = threadIdx.x * V; c < classes; c += kThreads * V) store_values(slope + c, zeros);
+  for (int c = threadIdx.x * V; c < classes; c += kThreads * V) store_values(gradient + c, zeros);
 }
 
 // Any number of classes, a block a row. The second time the row is read it comes from the cache.
@@ -45,8 +46,8 @@ __global__ void __launch_bounds__(kThreads)
   const int classes = static_cast<int>(shape.classes);
   const int64_t label = arrays.labels[row];
   const float* logits = arrays.logits + row * classes;
-  T* slope = slope_of<T>(shape, arrays, row);
-  if (label == shape.ignored) return leave_out<V>(shape, arrays, row, slope);
+  T* gradient = gradient_of<T>(shape, arrays, row);
+  if (label == shape.ignored) return leave_out<V>(shape, arrays, row, gradient);
 
   Seen seen;
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
@@ -58,15 +59,15 @@ __global__ void __launch_bounds__(kThreads)
   const Seen all = of_block(seen, of_warps);
   const RowLoss loss(arrays, row, all);
   if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logits[label]);
-  if (slope == nullptr) return;
-  const SlopeRule rule = loss.rule(shape, label);
+  if (gradient == nullptr) return;
+  const GradientRule rule = loss.rule(shape, label);
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
     float x[V];
     load_values(logits + c, x);
 #pragma unroll
     for (int v = 0; v < V; ++v) x[v] = __expf(x[v] * shape.scale - loss.log_z);
     rule.apply(c, x);
-    store_values(slope + c, x);
+    store_values(gradient + c, x);
   }
 }
 
@@ -140,11 +141,11 @@ __global__ void __launch_bounds__(kThreads, kResident<P>)
   fetch(blockIdx.x, label);
   int turn = 0;
   for (int64_t row = blockIdx.x; row < shape.rows; row += step) {
-    T* slope = slope_of<T>(shape, arrays, row);
+    T* gradient = gradient_of<T>(shape, arrays, row);
     const int64_t label_after = label_of(row + 2 * step);
     if (label == shape.ignored) {
       fetch(row + step, next_label);
-      leave_out<kPack>(shape, arrays, row, slope);
+      leave_out<kPack>(shape, arrays, row, gradient);
     } else {
       float x[P][kPack], logit = 0;
       share.take(shape.scale, x);
@@ -155,12 +156,12 @@ __global__ void __launch_bounds__(kThreads, kResident<P>)
       turn = 1 - turn;
       const RowLoss loss(arrays, row, all);
       if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logit);
-      if (slope != nullptr) {
-        SlopeRule rule = loss.rule(shape, label);
+      if (gradient != nullptr) {
+        GradientRule rule = loss.rule(shape, label);
         rule.factor *= __expf(seen.largest - loss.log_z);
         share.each_pack([&](int p) {
           rule.apply(share.place(p), x[p]);
-          store_values(slope + share.place(p), x[p]);
+          store_values(gradient + share.place(p), x[p]);
         });
       }
     }
@@ -201,8 +202,8 @@ void cross_entropy_cuda(const CrossEntropyShape& shape, const CrossEntropyArrays
   if (shape.rows == 0 || shape.classes == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
   const bool packed =
-      shape.classes % kPack == 0 && is_aligned(arrays.logits) && is_aligned(arrays.slope);
-  with_type(shape.slope_type, [&](auto type) {
+      shape.classes % kPack == 0 && is_aligned(arrays.logits) && is_aligned(arrays.gradient);
+  with_type(shape.gradient_type, [&](auto type) {
     using T = decltype(type);
     if (!packed) return launch_general<T, 1>(shape, arrays, stream);
     if (!fits(shape)) return launch_general<T, kPack>(shape, arrays, stream);

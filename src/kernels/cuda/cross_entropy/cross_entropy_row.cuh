@@ -6,7 +6,7 @@
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/small_exp.cuh"
 
-// One row of logits in a block: what is known of it, its loss and its slope.
+// One row of logits in a block: what is known of it, its loss and its gradient.
 namespace convseq::kernels::cross_entropy {
 
 constexpr int kThreads = 512;
@@ -47,8 +47,8 @@ __device__ inline Seen of_block(const Seen& seen, Seen (&of_warps)[kWarps]) {
   return of_warp(lane < kWarps ? of_warps[lane] : Seen{});
 }
 
-// From probabilities to slopes.
-struct SlopeRule {
+// From probabilities to gradients.
+struct GradientRule {
   float factor, everywhere, at_label;
   int label;
 
@@ -81,7 +81,7 @@ struct RowLoss {
     if (shape.smoothing > 0) loss -= shape.smoothing * mean_log_p;
     return make_float4(weight * loss, nll, z_loss, all.at == label ? 1.f : 0.f);
   }
-  __device__ SlopeRule rule(const CrossEntropyShape& shape, int64_t label) const {
+  __device__ GradientRule rule(const CrossEntropyShape& shape, int64_t label) const {
     return {weight * (1 + 2 * shape.z_loss * log_z),
             weight * shape.smoothing / static_cast<float>(shape.classes),
             weight * (1 - shape.smoothing), static_cast<int>(label)};

@@ -136,7 +136,7 @@ struct TapGradients {
   }
 };
 
-// keep_sums() and store_band_rows() with fewer instructions: a row's pieces are turned by xor.
+// keep_sums() and store_band_rows() with fewer instructions: a row's pieces are swizzled by xor.
 __device__ inline void keep_rows(bf16* rows, const BandSums& sums) {
   const int row = threadIdx.x % kLanes / 4;
   const int own = row * kBandStrip + row * kBandValues + threadIdx.x % 4 * 2;
@@ -264,10 +264,11 @@ bool band_dynamic_backward(const ConvShape& shape, const DynamicConvBackward& ar
       const auto kernel = dynamic_backward_kernel<Tap, size.value>;
       const size_t bytes = DynamicBackwardMemory<size.value>::bytes();
       allow_shared_memory(kernel, bytes);
-      launch_early(kernel, blocks, kBandThreads, bytes, stream, band, form_of(shape, arrays.taps),
-                   {static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),
-                    static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx),
-                    static_cast<Tap*>(arrays.dtaps)});
+      launch_dependent(
+          kernel, blocks, kBandThreads, bytes, stream, band, form_of(shape, arrays.taps),
+          {static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),
+           static_cast<const bf16*>(arrays.dy), static_cast<bf16*>(arrays.dx),
+           static_cast<Tap*>(arrays.dtaps)});
     });
   });
 }

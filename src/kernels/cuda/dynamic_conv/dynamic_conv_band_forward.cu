@@ -84,9 +84,9 @@ bool band_dynamic_forward(const ConvShape& shape, const DynamicConvForward& arra
     return with_dynamic_kernel_size(shape.kernel, [&](auto size) {
       const auto kernel = dynamic_forward_kernel<Tap, size.value>;
       allow_shared_memory(kernel, bytes);
-      launch_early(kernel, blocks, kBandThreads, bytes, stream, band, form_of(shape, arrays.taps),
-                   static_cast<const bf16*>(arrays.x), static_cast<const Tap*>(arrays.taps.values),
-                   static_cast<bf16*>(arrays.y));
+      launch_dependent(kernel, blocks, kBandThreads, bytes, stream, band,
+                       form_of(shape, arrays.taps), static_cast<const bf16*>(arrays.x),
+                       static_cast<const Tap*>(arrays.taps.values), static_cast<bf16*>(arrays.y));
     });
   });
 }

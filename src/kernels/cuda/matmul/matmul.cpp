@@ -20,11 +20,11 @@ constexpr int kGuesses = 8;
 constexpr int kRounds = 5;
 
 void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail("product: {}", cublasLtGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS) fail("matmul: {}", cublasLtGetStatusString(status));
 }
 
 void check(cudaError_t status) {
-  if (status != cudaSuccess) fail("product: {}", cudaGetErrorString(status));
+  if (status != cudaSuccess) fail("matmul: {}", cudaGetErrorString(status));
 }
 
 // A description of cuBLASLt's that is destroyed with its owner.
@@ -65,8 +65,8 @@ uint32_t alignment_of(const void* pointer) {
   return alignment;
 }
 
-cublasLtEpilogue_t epilogue_of(ProductEnd end) {
-  return end == ProductEnd::Relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
+  return epilogue == Epilogue::Relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 cublasOperation_t operation_of(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
@@ -75,40 +75,40 @@ cublasOperation_t operation_of(bool transposed) { return transposed ? CUBLAS_OP_
 // outᵀ = bᵀ aᵀ, with b as its first matrix.
 class Call {
  public:
-  explicit Call(const Product& product) : product_(product) {
+  explicit Call(const Matmul& matmul) : matmul_(matmul) {
     check(cublasLtMatmulDescCreate(description_.address(), CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    set(description_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(product.b.transposed));
-    set(description_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(product.a.transposed));
-    set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(product.end));
-    describe(first_, product.columns, product.inner, product.b);
-    describe(second_, product.inner, product.rows, product.a);
-    describe(out_, product.columns, product.rows, {.stride = product.out_stride});
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(matmul.b.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(matmul.a.transposed));
+    set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(matmul.epilogue));
+    describe(first_, matmul.columns, matmul.inner, matmul.b);
+    describe(second_, matmul.inner, matmul.rows, matmul.a);
+    describe(out_, matmul.columns, matmul.rows, {.stride = matmul.out_stride});
   }
 
   std::vector<cublasLtMatmulHeuristicResult_t> guesses(cublasLtHandle_t handle) const {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(preference.address()));
-    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_.workspace_bytes);
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(product_.b.values));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(product_.a.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, matmul_.workspace_bytes);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(matmul_.b.values));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(matmul_.a.values));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(added()));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(product_.out));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(matmul_.out));
     std::vector<cublasLtMatmulHeuristicResult_t> found(kGuesses);
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle, description_, first_, second_, out_, out_,
                                          preference, kGuesses, found.data(), &count));
     found.resize(count);
-    require(!found.empty(), "product: cuBLASLt knows no way for {} × {} × {}", product_.rows,
-            product_.inner, product_.columns);
+    require(!found.empty(), "matmul: cuBLASLt knows no way for {} × {} × {}", matmul_.rows,
+            matmul_.inner, matmul_.columns);
     return found;
   }
 
   cublasStatus_t launch(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
                         cudaStream_t stream) const {
-    const float one = 1, of_added = product_.other == nullptr ? 0 : 1;
-    return cublasLtMatmul(handle, description_, &one, product_.b.values, first_, product_.a.values,
-                          second_, &of_added, added(), out_, product_.out, out_, &algorithm,
-                          product_.workspace, product_.workspace_bytes, stream);
+    const float one = 1, of_added = matmul_.other == nullptr ? 0 : 1;
+    return cublasLtMatmul(handle, description_, &one, matmul_.b.values, first_, matmul_.a.values,
+                          second_, &of_added, added(), out_, matmul_.out, out_, &algorithm,
+                          matmul_.workspace, matmul_.workspace_bytes, stream);
   }
 
  private:
@@ -117,9 +117,9 @@ class Call {
     if (matrix.transposed) std::swap(rows, columns);
     check(cublasLtMatrixLayoutCreate(layout.address(), CUDA_R_16BF, rows, columns, matrix.stride));
   }
-  const void* added() const { return product_.other == nullptr ? product_.out : product_.other; }
+  const void* added() const { return matmul_.other == nullptr ? matmul_.out : matmul_.other; }
 
-  const Product& product_;
+  const Matmul& matmul_;
   Description description_;
   Layout first_, second_, out_;
 };
@@ -184,25 +184,24 @@ class CacheFlush {
   void* memory_ = nullptr;
 };
 
-// How a product of one size is done.
+// How a matmul of one size is done.
 struct Way {
   cublasLtMatmulAlgo_t algorithm = {};
   bool by_cutlass = false;
 };
 
-cublasStatus_t launch(const Way& way, const Product& product, const Call& call,
+cublasStatus_t launch(const Way& way, const Matmul& matmul, const Call& call,
                       cublasLtHandle_t handle, cudaStream_t stream) {
   if (!way.by_cutlass) return call.launch(handle, way.algorithm, stream);
-  cutlass_product(product, stream);
+  cutlass_matmul(matmul, stream);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 // Nothing is lost by doing it several times: `out` is not what is added.
-Way fastest(const Product& product, const Call& call, cublasLtHandle_t handle,
-            cudaStream_t stream) {
+Way fastest(const Matmul& matmul, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
   std::vector<Way> ways;
   for (const auto& guess : call.guesses(handle)) ways.push_back({.algorithm = guess.algo});
-  if (cutlass_takes(product)) ways.push_back({.by_cutlass = true});
+  if (cutlass_takes(matmul)) ways.push_back({.by_cutlass = true});
   Stopwatch watch(stream);
   CacheFlush flush(stream);
   std::vector<float> least(ways.size(), FLT_MAX);
@@ -210,7 +209,7 @@ Way fastest(const Product& product, const Call& call, cublasLtHandle_t handle,
     for (size_t i = 0; i < ways.size(); ++i) {
       flush.run();
       watch.start();
-      if (launch(ways[i], product, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
+      if (launch(ways[i], matmul, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
       least[i] = std::min(least[i], watch.stop());
     }
   }
@@ -219,11 +218,11 @@ Way fastest(const Product& product, const Call& call, cublasLtHandle_t handle,
 
 using Key = std::array<int64_t, 14>;
 
-Key key_of(const Product& p) {
+Key key_of(const Matmul& p) {
   return {p.rows,
           p.columns,
           p.inner,
-          static_cast<int64_t>(p.end),
+          static_cast<int64_t>(p.epilogue),
           p.a.stride,
           p.a.transposed,
           p.b.stride,
@@ -243,13 +242,13 @@ class Ways {
     return ways;
   }
 
-  Way find(const Product& product, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
+  Way find(const Matmul& matmul, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
     const std::scoped_lock lock(mutex_);
-    const Key key = key_of(product);
+    const Key key = key_of(matmul);
     const auto known = ways_.find(key);
     const bool tuning = tunes && !is_recording(stream);
     if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.way;
-    const Way way = tuning ? fastest(product, call, handle, stream)
+    const Way way = tuning ? fastest(matmul, call, handle, stream)
                            : Way{.algorithm = call.guesses(handle).front().algo};
     ways_[key] = {way, tuning};
     return way;
@@ -269,22 +268,22 @@ class Ways {
 
 }  // namespace
 
-void product_cuda(const Product& product, Stream on) {
-  if (product.rows == 0 || product.columns == 0) return;
+void matmul_cuda(const Matmul& matmul, Stream on) {
+  if (matmul.rows == 0 || matmul.columns == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
-  if (product.end == ProductEnd::Gated) return cutlass_product(product, stream);
+  if (matmul.epilogue == Epilogue::Gated) return cutlass_matmul(matmul, stream);
   const cublasLtHandle_t handle = handle_of_device();
-  const Call call(product);
-  const Way way = Ways::of_process().find(product, call, handle, stream);
-  check(launch(way, product, call, handle, stream));
+  const Call call(matmul);
+  const Way way = Ways::of_process().find(matmul, call, handle, stream);
+  check(launch(way, matmul, call, handle, stream));
 }
 
-bool can_gate(const Product& product) { return cutlass_takes(product); }
+bool can_gate(const Matmul& matmul) { return cutlass_takes(matmul); }
 
-void tune_products(bool on) { Ways::of_process().tunes = on; }
+void tune_matmuls(bool on) { Ways::of_process().tunes = on; }
 
-bool built_with_products() { return true; }
+bool built_with_matmuls() { return true; }
 
-size_t product_workspace_bytes() { return kWorkspaceBytes; }
+size_t matmul_workspace_bytes() { return kWorkspaceBytes; }
 
 }  // namespace convseq::kernels

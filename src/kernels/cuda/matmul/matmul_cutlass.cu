@@ -12,7 +12,7 @@
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 
-// Gated products and sums, put together from CUTLASS's parts for Hopper: two groups of warps take
+// Gated matmuls and sums, put together from CUTLASS's parts for Hopper: two groups of warps take
 // tiles by turns, so that one multiplies while the other reads `other` and writes.
 namespace convseq::kernels {
 namespace {
@@ -67,12 +67,12 @@ struct Fused {
 
 void check(cutlass::Status status) {
   if (status != cutlass::Status::kSuccess) {
-    fail_cuda("product", cutlassGetStatusString(status));
+    fail_cuda("matmul", cutlassGetStatusString(status));
   }
 }
 
 template <class Gemm>
-typename Gemm::Arguments arguments_of(const Product& p) {
+typename Gemm::Arguments arguments_of(const Matmul& p) {
   const auto size = [](int64_t n) { return static_cast<int>(n); };
   typename Gemm::Arguments arguments{cutlass::gemm::GemmUniversalMode::kGemm,
                                      {size(p.rows), size(p.columns), size(p.inner), 1},
@@ -92,12 +92,12 @@ typename Gemm::Arguments arguments_of(const Product& p) {
 }
 
 template <class Gemm>
-void launch(const Product& p, cudaStream_t stream) {
+void launch(const Matmul& p, cudaStream_t stream) {
   typename Gemm::Arguments arguments = arguments_of<Gemm>(p);
   arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
   Gemm gemm;
   check(gemm.initialize(arguments, /*workspace=*/nullptr, stream));
-  // As launch_early() does it; the kernel waits where it loads.
+  // As launch_dependent() does it; the kernel waits where it loads.
   check(gemm.run(stream, /*cuda_adapter=*/nullptr, /*launch_with_pdl=*/true));
 }
 
@@ -105,27 +105,27 @@ using Gated = Fused<WherePositive, Shape<_64, _64>>::Gemm;
 using Added = Fused<cutlass::plus, Shape<_64, _32>>::Gemm;
 
 // What CUTLASS itself looks at: the sizes.
-bool can_be_done(const Product& p) {
-  const auto status = p.end == ProductEnd::Gated ? Gated::can_implement(arguments_of<Gated>(p))
-                                                 : Added::can_implement(arguments_of<Added>(p));
+bool can_be_done(const Matmul& p) {
+  const auto status = p.epilogue == Epilogue::Gated ? Gated::can_implement(arguments_of<Gated>(p))
+                                                    : Added::can_implement(arguments_of<Added>(p));
   return status == cutlass::Status::kSuccess;
 }
 
 }  // namespace
 
-bool cutlass_takes(const Product& p) {
+bool cutlass_takes(const Matmul& p) {
   const auto fits = [](const Matrix& matrix) {
     return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
   };
   // The instructions of 9.0 are neither in earlier nor in later GPUs.
-  return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.end != ProductEnd::Relu &&
+  return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.epilogue != Epilogue::Relu &&
          p.other != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
          fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other) && can_be_done(p);
 }
 
-void cutlass_product(const Product& p, Stream on) {
+void cutlass_matmul(const Matmul& p, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  p.end == ProductEnd::Gated ? launch<Gated>(p, stream) : launch<Added>(p, stream);
+  p.epilogue == Epilogue::Gated ? launch<Gated>(p, stream) : launch<Added>(p, stream);
 }
 
 }  // namespace convseq::kernels

@@ -4,8 +4,8 @@
 
 namespace convseq::kernels {
 
-// Products by CUTLASS: plain ones with something to add, and gated ones; neither factor transposed.
-bool cutlass_takes(const Product& product);
-void cutlass_product(const Product& product, Stream stream);
+// Matmuls by CUTLASS: plain ones with something to add, and gated ones; neither factor transposed.
+bool cutlass_takes(const Matmul& matmul);
+void cutlass_matmul(const Matmul& matmul, Stream stream);
 
 }  // namespace convseq::kernels

@@ -215,9 +215,9 @@ void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t str
     if constexpr (packs.value == 0) {
       general_forward_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
     } else {
-      launch_early(forward_kernel<T, kCentred, packs.value>,
-                   grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"), kForwardThreads,
-                   0, stream, a);
+      launch_dependent(forward_kernel<T, kCentred, packs.value>,
+                       grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
+                       kForwardThreads, 0, stream, a);
     }
   });
   check_launch("norm_forward");
@@ -249,12 +249,12 @@ void backward(const NormShape& shape, const NormBackward& arrays, cudaStream_t s
       const auto kernel = backward_kernel<T, kCentred, packs.value>;
       constexpr size_t kBytes = kWarps * RowRing<T, packs.value>::kBytes;
       allow_shared_memory(kernel, kBytes);
-      launch_early(kernel, kBlocks, kThreads, kBytes, stream, a);
+      launch_dependent(kernel, kBlocks, kThreads, kBytes, stream, a);
     }
   });
   const int sums = (kCentred ? 2 : 1) * channels;
-  launch_early(sum_kernel<T>, ceil_div(sums, kLanes), kThreads, 0, stream, a.sums, channels,
-               static_cast<T*>(arrays.dweight), static_cast<T*>(arrays.dbias));
+  launch_dependent(sum_kernel<T>, ceil_div(sums, kLanes), kThreads, 0, stream, a.sums, channels,
+                   static_cast<T*>(arrays.dweight), static_cast<T*>(arrays.dbias));
   check_launch("norm_backward");
 }
 
