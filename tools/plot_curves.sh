@@ -18,7 +18,7 @@ gnuplot << END
 set terminal svg size 800,480 background '#ffffff' font 'sans-serif,13'
 set output '$out'
 set xlabel 'step'
-set ylabel 'training loss (nats a target token)'
+set ylabel 'training loss (nats per target token)'
 set grid linecolor '#dddddd'
 set key top right
 plot $(IFS=,; echo "${lines[*]}")
