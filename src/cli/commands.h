@@ -8,8 +8,8 @@ namespace convseq::cli {
 
 // What a corpus may be, for every command that reads one.
 inline constexpr const char* kCorpusHelp =
-    "File, folder or pattern: .json or .jsonl (one text field per line), .txt (one document per "
-    "line), plain or with .gz or .zst; - reads standard input";
+    "Corpus: a file, folder or glob pattern of .json or .jsonl (one object per line) or .txt (one "
+    "document per line), plain, .gz or .zst; - reads standard input";
 
 void add_bench(CLI::App& program);
 void add_completion(CLI::App& program);

@@ -30,13 +30,13 @@ void convert(const ConvertOptions& options) {
 void add_convert(CLI::App& program) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = program.add_subcommand(
-      "convert", "Conversion of another framework's model into a convseq model folder");
-  command->add_option("--from", options->from, "Form of the folder: Hugging Face T5, v1.0 or v1.1")
+      "convert", "Convert a Hugging Face T5 model into a convseq model folder");
+  command->add_option("--from", options->from, "Input format: Hugging Face T5, v1.0 or v1.1")
       ->required()
       ->type_name("hf-t5");
-  command->add_option("FOLDER,--folder", options->folder, "Folder to read")->required();
-  command->add_option("OUT,--out", options->out, "Model folder to write")->required();
-  command->add_flag("--force", options->force, "Replace the model that the folder holds");
+  command->add_option("FOLDER,--folder", options->folder, "Input folder")->required();
+  command->add_option("OUT,--out", options->out, "Output folder for the model")->required();
+  command->add_flag("--force", options->force, "Replace the model in the output folder");
   command->footer("Example:\n  convseq convert --from hf-t5 t5-small models/t5-small");
   command->callback([options] { convert(*options); });
 }

@@ -165,26 +165,29 @@ void run(Flags& flags) {
 void add_evaluate(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = program.add_subcommand(
-      "evaluate", "Scores of a model's answers to a task, with 95% bootstrap intervals");
+      "evaluate", "Evaluate a model on a task, with 95% bootstrap confidence intervals");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   add_task_flags(*command, flags->task);
-  command->add_option("--split", flags->split, "Split to evaluate (default: test, or validation)");
-  add_enum(*command, "--answer", flags->by,
-           "How the model answers (default: by its head, the task's labels, or greedily)");
+  command->add_option("--split", flags->split,
+                      "Split to evaluate (default: test, else validation)");
+  add_enum(
+      *command, "--answer", flags->by,
+      "Prediction method (default: head for a model without a decoder, else labels if the task "
+      "has them, else greedy)");
   add_count(*command, "--limit", flags->read.limit, "Use only the first N examples (0 = all)",
             {.min = 0, .max = kMostRows});
-  add_count(*command, "--batch", flags->batches.max_rows, "Examples answered at once",
-            {.max = kMostRows});
+  add_count(*command, "--batch", flags->batches.max_rows, "Batch size", {.max = kMostRows});
   add_count(*command, "--resamples", flags->bootstrap.resamples,
-            "Resamples of the bootstrap (0 = no intervals)", {.min = 0, .max = 1'000'000});
+            "Bootstrap resamples (0 = no confidence intervals)", {.min = 0, .max = 1'000'000});
   command
       ->add_option("--predictions", flags->predictions,
-                   "File for every answer, as JSON lines; - = standard output")
+                   "File for the predictions as JSON lines (- = standard output)")
       ->type_name("FILE");
-  command->add_flag("!--no-nll", flags->token_nll, "Leave out the likelihood of the right answers");
+  command->add_flag("!--no-nll", flags->token_nll,
+                    "Skip the negative log-likelihood of the reference answers");
   add_device(*command, flags->device);
   add_max_memory(*command, flags->max_memory);
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->add_flag("--quiet", flags->quiet, "Hide progress");
   command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Examples:\n  convseq evaluate models/sst2 sst2 --split validation --json\n"

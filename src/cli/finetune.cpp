@@ -40,7 +40,7 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
 void set_model(Flags& flags) {
   FinetuneOptions& options = flags.run;
   require(options.from.empty() != flags.model.empty(),
-          "give one of the two: --from MODEL_FOLDER, or --model PRESET for a model from scratch");
+          "give either --from MODEL_FOLDER or, to train from scratch, --model PRESET");
   if (options.from.empty()) {
     require(!options.tokenizer.empty(), "--model {}: a new model needs a --tokenizer", flags.model);
     const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
@@ -79,33 +79,35 @@ void run(Flags& flags) {
 void add_model_flags(CLI::App& command, Flags& flags) {
   FinetuneOptions& options = flags.run;
   command.add_option("--from", options.from, "Pre-trained model folder to start from");
-  command.add_option("--model", flags.model,
-                     "Preset, config file or model folder's config of a model from scratch");
-  command.add_option("--tokenizer", options.tokenizer,
-                     "spiece.model, or a folder that holds it (default: that of --from)");
-  command.add_option("--set", flags.overrides, "Override of a config key: --set dropout=0.1")
+  command.add_option(
+      "--model", flags.model,
+      "Train from scratch: a preset, a config file, or a model folder for its config");
+  command.add_option(
+      "--tokenizer", options.tokenizer,
+      "Tokenizer: a spiece.model file or the folder that holds it (default: that of --from)");
+  command.add_option("--set", flags.overrides, "Config override, such as --set dropout=0.1")
       ->type_name("KEY=VALUE");
   command.add_flag("--freeze-encoder", options.freeze_encoder,
-                   "Train the decoder or head alone; encoder and embedding stay as they are");
+                   "Freeze the encoder and the embeddings; train only the decoder or the head");
   add_enum(command, "--answer", options.form,
-           "Form of the answer: text of the decoder, or a pooled head without a decoder");
+           "Answer format: text from the decoder, or a head on the pooled encoder output");
 }
 
 void add_data_flags(CLI::App& command, Flags& flags) {
   FinetuneOptions& options = flags.run;
   const CountRange limit{.min = 0, .max = kMostRows};
-  add_count(command, "--batch", options.batch_rows, "Examples per update, of all processes",
-            {.max = kMostRows});
+  add_count(command, "--batch", options.batch_rows,
+            "Global batch size: examples per step, over all processes", {.max = kMostRows});
   add_real(command, "--epochs", options.epochs,
-           "Passes over the examples, where no --steps, --tokens or --minutes is given",
+           "Number of epochs (unless --steps, --tokens or --minutes is given)",
            {.max = 1e6, .above_min = true});
   command
       .add_option("--class-weights", flags.class_weights,
-                  "Weights of the labels in the loss: balanced, or LABEL=NUMBER,...")
+                  "Class weights in the loss: balanced, or LABEL=NUMBER,...")
       ->delimiter(',');
   add_real(command, "--held-out", options.held_out,
-           "Share of the training examples for validation, where the task has no validation split "
-           "(0 = train on all, without validation)",
+           "Fraction of the training examples held out for validation if the task has no "
+           "validation split (0 = none, no validation)",
            {.max = 0.99});
   add_count(command, "--train-limit", options.train_limit,
             "Use only the first N training examples (0 = all)", limit);
@@ -118,10 +120,9 @@ void add_data_flags(CLI::App& command, Flags& flags) {
 void add_finetune(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = program.add_subcommand(
-      "finetune",
-      "Fine-tuning on a task, keeping the best validation; continues where it was stopped");
+      "finetune", "Fine-tune a model on a task and keep the best one; resumes an interrupted run");
   command
-      ->add_option("OUT,--out", flags->run.out, "Model folder to write, with checkpoints and logs")
+      ->add_option("OUT,--out", flags->run.out, "Output folder for the model, checkpoints and logs")
       ->required();
   add_task_flags(*command, flags->task);
   add_model_flags(*command, *flags);

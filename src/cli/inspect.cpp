@@ -148,15 +148,16 @@ void inspect(const InspectOptions& options) {
 void add_inspect(CLI::App& program) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = program.add_subcommand(
-      "inspect", "Layers, parameters, FLOPs, receptive field and decode state of a model");
-  command->add_option("MODEL,--model", options->model, "Preset, config file or model folder")
-      ->required();
+      "inspect", "Show the layers, parameters, FLOPs, receptive field and decode state of a model");
   command
-      ->add_option("--set", options->overrides, "Override of a config key: --set kernel_sizes=15")
+      ->add_option("MODEL,--model", options->model,
+                   "Model: a preset, a config file or a model folder")
+      ->required();
+  command->add_option("--set", options->overrides, "Config override, such as --set kernel_sizes=15")
       ->type_name("KEY=VALUE");
-  add_count(*command, "--source", options->work.source, "Source length, in tokens",
+  add_count(*command, "--source", options->work.source, "Source length in tokens",
             {.max = kLongest});
-  add_count(*command, "--target", options->work.target, "Target length, in tokens",
+  add_count(*command, "--target", options->work.target, "Target length in tokens",
             {.max = kLongest});
   command->add_flag("--json", options->json, "Print the report as JSON");
   command->footer(

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <new>
 
-#include "convseq/base/memory.h"
+#include "convseq/base/file/system_error.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/frame/command_table.h"
 #include "convseq/cli/frame/config_file.h"
+#include "convseq/cli/frame/flag_spelling.h"
 #include "convseq/cli/frame/help_format.h"
 #include "convseq/cli/frame/usage_error.h"
 #include "convseq/cli/signals.h"
@@ -39,7 +39,7 @@ void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.fallthrough(false);
   program.formatter(std::make_shared<HelpFormat>());  // the commands take it over
-  program.set_version_flag("--version", "convseq " CONVSEQ_VERSION, "Version, in one line");
+  program.set_version_flag("--version", "convseq " CONVSEQ_VERSION, "Print the version and exit");
   add_pretrain(program);
   add_finetune(program);
   add_evaluate(program);
@@ -56,14 +56,12 @@ void add_commands(CLI::App& program) {
   add_help(program);
   add_config_option(program);
   name_groups(program);
-  program.footer("Help on a command: convseq help COMMAND");
+  program.footer(
+      "Example:\n  convseq inspect paper-light-base\nHelp on a command:\n  convseq help COMMAND");
 }
 
-// The library names no flags; whoever was refused for lack of memory may know better.
-std::string with_way_out(const NotEnoughMemory& error, const CLI::App& command) {
-  if (command.get_option_no_throw("--max-memory") == nullptr) return error.what();
-  return fmt::format("{}; use smaller sizes, or --max-memory {:.0f}G to try anyway", error.what(),
-                     std::ceil(error.needed() / 1e9));
+int exit_code_of(Error::Cause cause) {
+  return cause == Error::Cause::BadInput ? kBadInput : kFailed;
 }
 
 int run(CLI::App& program, std::vector<std::string> arguments) {
@@ -78,17 +76,10 @@ int run(CLI::App& program, std::vector<std::string> arguments) {
     fmt::print("{}\n", version.what());
   } catch (const CLI::ParseError& error) {
     return report(kBadInput, usage_error(program, error));
-  } catch (const NotEnoughMemory& error) {
-    return report(kBadInput, with_way_out(error, chosen_command(program)));
+  } catch (const Error& error) {
+    return report(exit_code_of(error.cause()), message_for(error, chosen_command(program)));
   }
   return 0;
-}
-
-// A path that nothing can be read from or written to, not a disk that failed.
-bool is_bad_path(const std::error_code& code) {
-  return code == std::errc::too_many_symbolic_link_levels || code == std::errc::not_a_directory ||
-         code == std::errc::filename_too_long || code == std::errc::no_such_file_or_directory ||
-         code == std::errc::permission_denied;
 }
 
 // libtorch appends a backtrace.
@@ -97,17 +88,15 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 int run_safely(const std::vector<std::string>& arguments) {
   try {
     CLI::App program(
-        "Pre-train, fine-tune, evaluate and measure convolutional seq2seq models, and the "
-        "Transformer they are compared with.",
+        "Pre-train, fine-tune, evaluate and benchmark convolutional and Transformer seq2seq "
+        "models.",
         "convseq");
     add_commands(program);
     return run(program, arguments);
   } catch (const Stopped& stopped) {
     return report(kStoppedExitCode, stopped.what());
-  } catch (const Error& error) {
-    return report(kBadInput, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    return report(is_bad_path(error.code()) ? kBadInput : kFailed,
+    return report(exit_code_of(cause_of(error.code())),
                   fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {
     return report(kFailed, "out of memory; use smaller sizes");

@@ -70,18 +70,18 @@ void write_tasks(TaskFlags flags) {
 void add_corpus(CLI::App& synth) {
   auto flags = std::make_shared<CorpusFlags>();
   CLI::App* command =
-      synth.add_subcommand("corpus", "Write a corpus for pre-training, as C4 is laid out");
-  command->add_option("OUT,--out", flags->out, "Folder to write, new or empty")->required();
+      synth.add_subcommand("corpus", "Write a pre-training corpus in the format of C4");
+  command->add_option("OUT,--out", flags->out, "Output folder, new or empty")->required();
   const auto count = [&](const char* name, int64_t& value, const char* help, int64_t most) {
     add_count(*command, name, value, help, {.max = most});
   };
-  count("--documents", flags->corpus.documents, "Training documents, about 175 words each",
-        kMostRows);
+  count("--documents", flags->corpus.documents,
+        "Number of training documents, about 175 words each", kMostRows);
   count("--validation-documents", flags->corpus.validation_documents,
-        "Documents of the validation shard", kMostRows);
-  count("--shards", flags->corpus.shards, "Files to spread the training documents over", 100'000);
-  add_seed(*command, flags->corpus.seed, "Random seed: other documents of the same language");
-  command->add_flag("--json", flags->json, "Report as JSON");
+        "Number of validation documents", kMostRows);
+  count("--shards", flags->corpus.shards, "Number of training files", 100'000);
+  add_seed(*command, flags->corpus.seed, "Random seed of the documents");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer("Example:\n  convseq synth corpus data/corpus --documents 20000 --seed 1");
   command->callback([flags] { write_corpus(*flags); });
 }
@@ -89,42 +89,41 @@ void add_corpus(CLI::App& synth) {
 void add_family_flags(CLI::App& command, synth::SuiteOptions& suite) {
   const CountRange length{.max = kLongest}, from_zero{.min = 0, .max = kLongest};
   add_real(command, "--shown-words", suite.shown_share,
-           "lexical, scope: share of the kind and rude words that training shows",
+           "lexical, scope: fraction of the kind and rude words that training shows",
            {.max = 1, .above_min = true});
-  add_count(command, "--sentences", suite.sentences, "lexical, scope, span: plain sentences around",
-            from_zero);
+  add_count(command, "--sentences", suite.sentences,
+            "lexical, scope, span: number of neutral sentences", from_zero);
   add_counts(command, "--windows", suite.windows,
              "scope: words between a negation and what it negates", from_zero);
   add_counts(command, "--distances", suite.distances,
-             "long_range: words between the two that decide", length);
-  add_count(command, "--cue-words", suite.cue_words,
-            "long_range: words of each polarity that may decide", length);
-  add_count(command, "--depth", suite.depth, "compositional: most nested clauses in training",
-            {.min = 0, .max = 1000});
+             "long_range: words between the two judgements", length);
+  add_count(command, "--cue-words", suite.cue_words, "long_range: judging words per polarity",
+            length);
+  add_count(command, "--depth", suite.depth,
+            "compositional: maximum depth of nested clauses in training", {.min = 0, .max = 1000});
   add_count(command, "--places", suite.places,
-            "compositional: most places in one noun phrase in training", {.min = 0, .max = 1000});
-  add_counts(command, "--comparisons", suite.comparisons, "pair: facts to compare at once", length);
-  add_counts(command, "--facts", suite.facts, "span: facts in a context, one of them asked for",
-             length);
+            "compositional: maximum places per noun phrase in training", {.min = 0, .max = 1000});
+  add_counts(command, "--comparisons", suite.comparisons, "pair: facts per premise", length);
+  add_counts(command, "--facts", suite.facts, "span: facts per context", length);
 }
 
 void add_tasks(CLI::App& synth) {
   auto flags = std::make_shared<TaskFlags>();
   synth::SuiteOptions& suite = flags->suite;
   CLI::App* command = synth.add_subcommand(
-      "tasks", "Write labelled tasks in the language of the corpus, with the scores of baselines");
-  command->add_option("OUT,--out", flags->out, "Folder to write, new or empty")->required();
-  add_seed(*command, suite.seed, "Random seed of the examples and of the words held out");
+      "tasks", "Write labelled tasks in the language of the corpus, with baseline scores");
+  command->add_option("OUT,--out", flags->out, "Output folder, new or empty")->required();
+  add_seed(*command, suite.seed, "Random seed of the examples and of the hidden words");
   add_enums(*command, "--family", suite.families, "Task families");
   add_count(*command, "--train", suite.sizes.train, "Training examples per task",
             {.max = kMostRows});
   add_count(*command, "--validation", suite.sizes.validation, "Validation examples per task",
             {.max = kMostRows});
-  add_count(*command, "--test", suite.sizes.test, "Test examples per task, and of generalisation",
+  add_count(*command, "--test", suite.sizes.test, "Test examples per task, also for generalisation",
             {.max = kMostRows});
   add_family_flags(*command, suite);
   add_max_memory(*command, flags->max_memory);
-  command->add_flag("--json", flags->json, "Report as JSON");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Example:\n  convseq synth tasks data/tasks --family pair,long_range --comparisons 1,2,4 "
       "--distances 16,64,256");
@@ -134,9 +133,10 @@ void add_tasks(CLI::App& synth) {
 }  // namespace
 
 void add_synth(CLI::App& program) {
-  CLI::App* synth = program.add_subcommand(
-      "synth", "Synthetic data from a grammar and a seed: a corpus, and tasks on it");
+  CLI::App* synth =
+      program.add_subcommand("synth", "Write a synthetic corpus, or tasks in the same language");
   synth->require_subcommand(1);
+  synth->footer("Example:\n  convseq synth corpus data/corpus --documents 20000");
   add_corpus(*synth);
   add_tasks(*synth);
 }

@@ -39,8 +39,9 @@ void tokenize(const Flags& flags) {
   }
   if (done.complete) return;
   const bool piped = flags.job.corpus == "-";
-  throw Stopped(flags.job.out.string() + (piped ? ": stopped; remove it and pipe the text in again"
-                                                : ": stopped; the same command goes on"));
+  throw Stopped(flags.job.out.string() + (piped
+                                              ? ": stopped; remove it and pipe the text in again"
+                                              : ": stopped; run the same command again to resume"));
 }
 
 }  // namespace
@@ -48,21 +49,22 @@ void tokenize(const Flags& flags) {
 void add_tokenize(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = program.add_subcommand(
-      "tokenize", "Turn a corpus into token shards; continues where it was stopped");
+      "tokenize", "Tokenize a corpus into shards; resumes an interrupted run");
   command->add_option("CORPUS,--corpus", flags->job.corpus, kCorpusHelp)->required();
-  command->add_option("OUT,--out", flags->job.out, "Folder for the shards")->required();
-  command->add_option("--tokenizer", flags->tokenizer, "spiece.model, or a folder that holds it")
+  command->add_option("OUT,--out", flags->job.out, "Output folder for the shards")->required();
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "Tokenizer: a spiece.model file or the folder that holds it")
       ->required();
   add_count(*command, "--threads", flags->job.threads,
-            "Threads; the shards do not depend on their number", {.max = kMostThreads});
+            "Number of threads (the shards do not depend on it)", {.max = kMostThreads});
   add_count(*command, "--shard-tokens", flags->job.shard_tokens, "Approximate tokens per shard",
             {.max = int64_t{1} << 40});
-  command->add_option("--field", flags->job.field, "Text field of a JSON line")
+  command->add_option("--field", flags->job.field, "JSON field that holds the text")
       ->capture_default_str();
-  add_enum(*command, "--on-bad-line", flags->job.on_bad_line,
-           "Action on a line that cannot be read");
-  command->add_flag("!--quiet", flags->job.progress, "No progress on standard error");
-  command->add_flag("--json", flags->json, "Report as JSON");
+  add_enum(*command, "--on-bad-line", flags->job.on_bad_line, "What to do with an invalid line");
+  command->add_flag("!--quiet", flags->job.progress, "Hide progress");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Example:\n  convseq tokenize 'c4/en/*.json.gz' shards/c4 --tokenizer models/tokenizer");
   command->callback([flags] { tokenize(*flags); });

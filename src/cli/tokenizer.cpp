@@ -82,7 +82,7 @@ void train(TrainFlags flags) {
     }
   }
   check_memory(flags, bytes, sample.seen());
-  log::info("training on {} of {} lines; this takes minutes where they are many",
+  log::info("training on {} of {} lines; with many lines this takes minutes",
             sample.sentences().size(), sample.seen());
   flags.trainer.progress = true;
   const std::string model = train_tokenizer(sample.sentences(), flags.trainer);
@@ -161,25 +161,26 @@ void add_train(CLI::App& tokenizer) {
   CLI::App* command = tokenizer.add_subcommand(
       "train", "Train a tokenizer on a corpus; writes spiece.model and tokenizer_config.json");
   command->add_option("CORPUS,--corpus", flags->corpora, kCorpusHelp)->required();
-  command->add_option("--out,-o", flags->out, "Folder to write")->required();
+  command->add_option("--out,-o", flags->out, "Output folder")->required();
   add_count(*command, "--vocabulary", flags->trainer.pieces,
-            "Number of pieces, with special and byte pieces, without sentinels and padding",
+            "Vocabulary size, with special and byte pieces, without sentinels and padding",
             {.min = 4, .max = 1'000'000});
-  add_enum(*command, "--model", flags->trainer.kind, "Kind of SentencePiece model");
+  add_enum(*command, "--model", flags->trainer.kind, "SentencePiece model type");
   command->add_flag("!--no-byte-fallback", flags->trainer.byte_fallback,
-                    "No byte pieces: rare characters become unknown, as in T5's own model");
+                    "No byte fallback: rare characters become unknown, as in T5's own tokenizer");
   add_real(*command, "--character-coverage", flags->trainer.character_coverage,
-           "Share of the characters that get pieces of their own", {.min = 0.98, .max = 1});
+           "Character coverage", {.min = 0.98, .max = 1});
   add_count(*command, "--lines", flags->lines,
-            "Number of lines to train on, sampled over the whole corpus", {.max = 100'000'000});
+            "Maximum number of training lines, sampled from the whole corpus",
+            {.max = 100'000'000});
   add_seed(*command, flags->seed, "Random seed of the sample");
-  command->add_option("--field", flags->documents.field, "Text field of a JSON line")
+  command->add_option("--field", flags->documents.field, "JSON field that holds the text")
       ->capture_default_str();
-  add_enum(*command, "--on-bad-line", flags->on_bad_line, "Action on a line that cannot be read");
+  add_enum(*command, "--on-bad-line", flags->on_bad_line, "What to do with an invalid line");
   add_max_memory(*command, flags->max_memory);
-  command->add_flag("--force", flags->force, "Replace the tokenizer that the folder holds");
+  command->add_flag("--force", flags->force, "Replace the tokenizer in the output folder");
   command->add_flag("--verbose", flags->trainer.verbose, "Show SentencePiece's own messages");
-  command->add_flag("--json", flags->json, "Report as JSON");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer("Example:\n  convseq tokenizer train 'c4/en/*.json.gz' --out models/tokenizer");
   command->callback([flags] { train(*flags); });
 }
@@ -188,11 +189,14 @@ void add_convert(CLI::App& tokenizer, const std::string& name, const std::string
                  const std::string& example, void (*convert)(const ConvertFlags&)) {
   auto flags = std::make_shared<ConvertFlags>();
   CLI::App* command = tokenizer.add_subcommand(name, description);
-  command->add_option("MODEL,--model", flags->model, "spiece.model, or a folder that holds it")
+  command
+      ->add_option("MODEL,--model", flags->model,
+                   "Tokenizer: a spiece.model file or the folder that holds it")
       ->required();
   command->add_option("FILE,--file", flags->files,
-                      "Files, plain, .gz or .zst (default: standard input)");
-  if (convert == encode) command->add_flag("--pieces", flags->pieces, "Pieces instead of ids");
+                      "Input files, plain, .gz or .zst (default: standard input)");
+  if (convert == encode)
+    command->add_flag("--pieces", flags->pieces, "Print pieces instead of ids");
   command->footer("Example:\n  " + example);
   command->callback([flags, convert] { convert(*flags); });
 }
@@ -203,11 +207,12 @@ void add_tokenizer(CLI::App& program) {
   CLI::App* tokenizer =
       program.add_subcommand("tokenizer", "Train a tokenizer, encode and decode text");
   tokenizer->require_subcommand(1);
+  tokenizer->footer("Example:\n  convseq tokenizer train data/corpus --out models/tokenizer");
   add_train(*tokenizer);
-  add_convert(*tokenizer, "encode", "Text to ids, line by line",
+  add_convert(*tokenizer, "encode", "Encode text as token ids, line by line",
               "echo 'A small sentence.' | convseq tokenizer encode models/tokenizer --pieces",
               encode);
-  add_convert(*tokenizer, "decode", "Ids to text, line by line",
+  add_convert(*tokenizer, "decode", "Decode token ids to text, line by line",
               "echo '71 422 7142 5' | convseq tokenizer decode models/tokenizer", decode);
 }
 

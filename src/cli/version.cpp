@@ -89,8 +89,8 @@ void print_version(bool json) {
 void add_version(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command =
-      program.add_subcommand("version", "Version, commit, libtorch, CPU and GPUs of this program");
-  command->add_flag("--json", *json, "Report as JSON");
+      program.add_subcommand("version", "Show the version, commit, libtorch, CPU and GPUs");
+  command->add_flag("--json", *json, "Print the report as JSON");
   command->footer("Example:\n  convseq version --json");
   command->callback([json] { print_version(*json); });
 }

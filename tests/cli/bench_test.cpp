@@ -158,7 +158,7 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
   expect_refusal("step --peer /nowhere/peer.jsonl", "/nowhere/peer.jsonl: cannot open");
   expect_refusal("length --json /nowhere/rows.json", "/nowhere/rows.json");
   expect_refusal("decode --positions 8,4", "--positions: 4 after 8");
-  expect_refusal("", "--quiet is no option of convseq bench");
+  expect_refusal("", "--quiet is not an option of convseq bench");
 }
 
 TEST(Bench, WritesRowsToWhatIsNoRegularFile) {

@@ -82,8 +82,9 @@ TEST(ConfigFile, IsRefusedByNameWhereItIsWrong) {
   const std::string path = (folder / "c.json").string();
   const std::string command = "synth corpus --config " + path;
   with(R"({"out": "x", "documets": 5})");
-  expect_refusal(command,
-                 path + ": documets is no option of convseq synth corpus; did you mean documents?");
+  expect_refusal(
+      command,
+      path + ": documets is not an option of convseq synth corpus; did you mean documents?");
   with(R"({"out": "x", "json": 3})");
   expect_refusal(command, path + ": json is 3; allowed: true, false");
   with(R"({"out": ["x", "y"]})");

@@ -63,25 +63,28 @@ TEST(Help, ShowsChoicesDefaultsAndNoInternals) {
 }
 
 TEST(WrongUse, SuggestsTheCommandThatWasMeant) {
-  expect_refusal_with("inspct", "inspct is no command of convseq; allowed: ");
+  expect_refusal_with("inspct", "inspct is not a command of convseq; allowed: ");
   expect_refusal_with("inspct", "; did you mean inspect?");
-  expect_refusal("bench opps",
-                 "opps is no command of convseq bench; allowed: ops, step, length, decode; did you "
-                 "mean ops?");
+  expect_refusal(
+      "bench opps",
+      "opps is not a command of convseq bench; allowed: ops, step, length, decode; did you "
+      "mean ops?");
   expect_refusal("bench",
                  "convseq bench needs a command: ops, step, length, decode (see convseq bench "
                  "--help)");
 }
 
 TEST(WrongUse, SuggestsTheOptionThatWasMeant) {
-  expect_refusal("bench ops --divice cpu",
-                 "--divice is no option of convseq bench ops; did you mean --device? (see convseq "
-                 "bench ops --help)");
-  expect_refusal("synth corpus --docments=3",
-                 "--docments is no option of convseq synth corpus; did you mean --documents? (see "
-                 "convseq synth corpus --help)");
+  expect_refusal(
+      "bench ops --divice cpu",
+      "--divice is not an option of convseq bench ops; did you mean --device? (see convseq "
+      "bench ops --help)");
+  expect_refusal(
+      "synth corpus --docments=3",
+      "--docments is not an option of convseq synth corpus; did you mean --documents? (see "
+      "convseq synth corpus --help)");
   expect_refusal("version --zzzzzz",
-                 "--zzzzzz is no option of convseq version (see convseq version --help)");
+                 "--zzzzzz is not an option of convseq version (see convseq version --help)");
 }
 
 TEST(WrongUse, SuggestsTheChoiceAndTheKeyThatWereMeant) {

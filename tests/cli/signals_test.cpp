@@ -89,7 +89,8 @@ TEST_F(Signals, EndTokenizingSoThatTheSameCommandGoesOn) {
                   in("corpus.txt"), in("shards"), in("tok"));
   const auto begun = [&] { return fs::exists(work.path() / "shards" / "manifest.json"); };
   EXPECT_EQ(stopped(command, begun, SIGINT), 130);
-  EXPECT_NE(output().find("convseq: " + in("shards") + ": stopped; the same command goes on\n"),
+  EXPECT_NE(output().find("convseq: " + in("shards") +
+                          ": stopped; run the same command again to resume\n"),
             std::string::npos)
       << output();
   const auto whole = run_convseq(command);

@@ -223,7 +223,7 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
       {"pair_1", {with({{"--batch", "0"}}), "--batch: 0; allowed: 1 to 1000000000"}},
       {"pair_1", {with({{"--what", "3"}}), "--what"}},
       {"pair_1", {with({{"--set", "d_model=64"}}), trained() + "/model.safetensors: tensor "}},
-      {"pair_1", {with({{"--model", "paper-light-tiny"}}), "give one of the two: --from"}},
+      {"pair_1", {with({{"--model", "paper-light-tiny"}}), "give either --from"}},
       {"pair_1", {with({{"--tokenizer", large}}), large + ": the tokenizer has 600 pieces"}},
       {"pair_1",
        {with({{"--tokenizer", same_size_tokenizer()}}),

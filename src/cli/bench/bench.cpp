@@ -5,7 +5,7 @@ namespace convseq::cli {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "bench", "Benchmarks: convolutions, a training step, speed by length, decoding");
+      "bench", "Benchmark the convolutions, a training step, speed by length, or decoding");
   command->require_subcommand(1);
   add_bench_ops(*command);
   add_bench_step(*command);

@@ -56,15 +56,15 @@ void add_bench_decode(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::DecodeSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "decode", "Greedy decoding by position: tokens per second and bytes of decode state");
+      "decode", "Measure greedy decoding by position: tokens per second, bytes of decode state");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
   add_counts(*command, "--positions", options.positions,
-             "Positions to measure at, ascending (default: 16, 32 … 256, on a GPU … 2048)",
+             "Positions to measure at, ascending (default: 16, 32 … 256 on a CPU, … 2048 on a GPU)",
              {.max = kLongest});
-  add_count(*command, "--batch", flags->batch, "Sequences per batch (default: 1, on a GPU 64)",
-            {.max = kMostRows});
-  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
-            {.max = kLongest});
+  add_count(*command, "--batch", flags->batch,
+            "Sequences per batch (default: 1 on a CPU, 64 on a GPU)", {.max = kMostRows});
+  add_count(*command, "--source", flags->source,
+            "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
   add_plot_flag(*command, flags->common,
                 "Plots FILE-speed.svg and FILE-state.svg, both axes logarithmic");
   add_bench_flags(*command, flags->common);

@@ -76,12 +76,14 @@ void add_bench_length(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::LengthSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "length", "Speed, FLOPs and memory by length for every mixer: the paper's figures");
+      "length",
+      "Measure speed, FLOPs and memory by source length, as in the paper's Figures 1 and 2");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
   add_counts(*command, "--lengths", options.lengths,
-             "Source lengths (default: 64, 128 … 1024, on a GPU … 16384)", {.max = kLongest});
+             "Source lengths (default: 64, 128 … 1024 on a CPU, … 16384 on a GPU)",
+             {.max = kLongest});
   add_count(*command, "--tokens", flags->tokens,
-            "Source tokens per step, at every length (default: 1024, on a GPU 32768)",
+            "Source tokens per step, at every length (default: 1024 on a CPU, 32768 on a GPU)",
             {.max = kMostRows});
   add_rounds(*command, options.timing.rounds);
   add_plot_flag(*command, flags->common,

@@ -64,26 +64,27 @@ void add_bench_ops(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::ConvSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "ops", "Convolutions, forward and backward, against moving their bytes once");
+      "ops", "Time the convolutions, forward and backward, against the copy bandwidth");
   add_enums(*command, "--ops", options.ops, "Convolutions to measure");
-  add_counts(*command, "--kernels", flags->kernels, "Kernel sizes (default: 7, on a GPU 7,15,31)",
-             {.max = kLongest});
-  add_count(*command, "--batch", flags->batch, "Sequences per batch (default: 8, on a GPU 64)",
-            {.max = kMostRows});
-  add_count(*command, "--time", options.time, "Length of each sequence", {.max = kLongest});
-  add_count(*command, "--channels", options.channels, "Channels", {.max = kLongest});
+  add_counts(*command, "--kernels", flags->kernels,
+             "Kernel sizes (default: 7 on a CPU, 7,15,31 on a GPU)", {.max = kLongest});
+  add_count(*command, "--batch", flags->batch,
+            "Sequences per batch (default: 8 on a CPU, 64 on a GPU)", {.max = kMostRows});
+  add_count(*command, "--time", options.time, "Sequence length", {.max = kLongest});
+  add_count(*command, "--channels", options.channels, "Number of channels", {.max = kLongest});
   add_count(*command, "--heads", options.heads,
-            "Convolution heads; channels/heads channels share their taps", {.max = kLongest});
+            "Convolution heads; channels/heads channels share one kernel", {.max = kLongest});
   add_count(*command, "--dilation", options.dilation, "Dilation of dilated_conv",
             {.max = kLongest});
   add_rounds(*command, options.timing.rounds);
   add_count(*command, "--cache-mb", flags->cache_mb,
-            "Bytes in MiB over which buffers rotate (default: the largest cache)", {.max = 1 << 20})
+            "Size of the rotated buffers in MiB (default: the largest cache)", {.max = 1 << 20})
       ->default_str("");
-  command->add_flag("!--no-peers", options.peers, "Without libtorch's own convolutions");
+  command->add_flag("!--no-peers", options.peers, "Skip libtorch's own convolutions");
   add_bench_flags(*command, flags->common);
   command->footer(
-      "×floor: time against moving every input and output once at the copy bandwidth of this run."
+      "×floor: measured time over the time to move every input and output once at the copy "
+      "bandwidth of this run."
       "\nExample:\n  convseq bench ops --device cuda --kernels 7,15,31 --json "
       "bench/results/ops-h200.json");
   command->callback([flags] { run(*flags); });

@@ -53,23 +53,22 @@ torch::Dtype BenchFlags::type() const {
 void add_bench_flags(CLI::App& command, BenchFlags& flags) {
   add_device(command, flags.device);
   add_enum(command, "--precision", flags.precision,
-           "Precision of the arithmetic (default: bf16 on a GPU, fp32 on a CPU)");
+           "Compute precision (default: bf16 on a GPU, fp32 on a CPU)");
   command
       .add_option("--json", flags.json,
-                  "File for the rows, as bench/results holds them; - prints them instead of the "
-                  "table")
+                  "JSON file for the result rows (- = standard output, instead of the table)")
       ->type_name("FILE");
   add_max_memory(command, flags.max_memory);
-  command.add_flag("--quiet", flags.quiet, "No progress on standard error");
+  command.add_flag("--quiet", flags.quiet, "Hide progress");
 }
 
 void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description) {
-  command.add_option("--plot", flags.plot, description + " (needs gnuplot, Debian's gnuplot-nox)")
-      ->type_name("FILE.svg");
+  command.add_option("--plot", flags.plot, description + " (needs gnuplot)")->type_name("FILE.svg");
 }
 
 void add_rounds(CLI::App& command, int& rounds) {
-  add_count(command, "--rounds", rounds, "Timings that the median is taken of", {.max = 1'000'000});
+  add_count(command, "--rounds", rounds, "Number of timings; the median is reported",
+            {.max = 1'000'000});
 }
 
 std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags,
@@ -94,7 +93,7 @@ void add_model_flags(CLI::App& command, BenchModels& models, const std::string& 
                               families))
       ->type_name("MODEL,...")
       ->delimiter(',');
-  command.add_option("--set", models.overrides, "Override of a config key: --set kernel_sizes=15")
+  command.add_option("--set", models.overrides, "Config override, such as --set kernel_sizes=15")
       ->type_name("KEY=VALUE");
 }
 
@@ -103,7 +102,7 @@ BenchRun::BenchRun(const BenchFlags& flags, std::string label,
     : flags_(flags), label_(std::move(label)) {
   end_on_signals();
   if (!flags.plot.empty()) {
-    require(flags.plot != "-", "--plot -: makes {} files; give a file name", plots.size());
+    require(flags.plot != "-", "--plot -: writes {} files; give a file name", plots.size());
     require(flags.plot.extension() == ".svg", "--plot {}: the plots are SVG; name it {}.svg",
             flags.plot.string(), flags.plot.stem().string());
     for (const std::string& suffix : plots) {

@@ -21,7 +21,7 @@ struct Flags {
 };
 
 void print_detail(const bench::StepSpeed& speed) {
-  fmt::print("\n{}: its matmuls alone, forward and backward\n", speed.name);
+  fmt::print("\n{}: matmuls alone, forward and backward\n", speed.name);
   for (const bench::TimedMatmul& matmul : speed.matmuls) {
     fmt::print("  {:<32} ×{:<4} {:>9.3f} ms {:>8.4g} TFLOP/s\n", matmul.what, matmul.count,
                matmul.ms, matmul.flops / matmul.ms / 1e9);
@@ -36,9 +36,9 @@ void print_detail(const bench::StepSpeed& speed) {
 void print_profile(const bench::StepSpeed& speed, int64_t longest) {
   constexpr size_t kWidth = 130;
   if (speed.kernels.empty()) {
-    return fmt::print("\n{}: the profiler saw no kernels; is CUPTI there?\n", speed.name);
+    return fmt::print("\n{}: the profiler recorded no kernels; is CUPTI installed?\n", speed.name);
   }
-  fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "the GPU's time", "ms", "of step",
+  fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "GPU time", "ms", "of step",
              "launches");
   for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
     fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
@@ -85,7 +85,7 @@ void run(Flags& flags) {
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
   options.models = flags.models.configs(flags.common, kFamilies);
   require(!options.profile || options.training.device.is_cuda(),
-          "--profile: it shows a GPU's kernels, and the device is {}; use --device cuda",
+          "--profile: needs a GPU, but the device is {}; use --device cuda",
           options.training.device.str());
   std::map<std::string, bench::PeerStep> peers;
   if (!flags.peer.empty()) peers = bench::read_peers(flags.peer);
@@ -107,38 +107,40 @@ void add_bench_step(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   bench::StepSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
-      "step", "Training step on random tokens, against its matmuls and its bytes");
+      "step", "Time a training step on random tokens against its matmuls and memory traffic");
   add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
-  add_count(*command, "--source", flags->source, "Source length (default: 64, on a GPU 512)",
-            {.max = kLongest});
-  add_count(*command, "--target", flags->target, "Target length (default: 16, on a GPU 114)",
-            {.max = kLongest});
+  add_count(*command, "--source", flags->source,
+            "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
+  add_count(*command, "--target", flags->target,
+            "Target length (default: 16 on a CPU, 114 on a GPU)", {.max = kLongest});
   add_count(*command, "--tokens", flags->tokens,
-            "Source tokens per step (default: 512, on a GPU 32768)", {.max = kMostRows});
+            "Source tokens per step (default: 512 on a CPU, 32768 on a GPU)", {.max = kMostRows});
   add_real(*command, "--padding", options.padding,
-           "Share of padding in the sources (0 = no padding and no masks)", {.max = 0.499});
+           "Fraction of padding in the sources (0 = no padding, no masks)", {.max = 0.499});
   add_enum(*command, "--optimizer", options.training.optimizer.kind, "Optimizer");
   command->add_flag("--recompute", options.training.step.recompute,
-                    "Recompute activations in the backward pass");
+                    "Activation recomputation (gradient checkpointing)");
   add_rounds(*command, options.timing.rounds);
-  add_real(*command, "--round-ms", options.timing.round_ms, "Duration of a timing in milliseconds",
-           {.max = 1e6, .above_min = true});
+  add_real(*command, "--round-ms", options.timing.round_ms,
+           "Duration of each timing in milliseconds", {.max = 1e6, .above_min = true});
   command->add_option("--peer", flags->peer, "Output of bench/peer_step.py to compare with")
       ->type_name("FILE");
-  command->add_flag("!--no-matmuls", options.matmuls, "Without timing the matmuls alone");
-  command->add_flag("--detail", flags->detail, "Every matmul, and the bytes of every other part");
+  command->add_flag("!--no-matmuls", options.matmuls, "Skip timing the matmuls alone");
+  command->add_flag("--detail", flags->detail,
+                    "List every matmul and the bytes of every other part");
   command->add_flag("!--no-graph", options.training.step.graph,
-                    "Launch every step anew instead of replaying a CUDA graph");
-  CLI::Option* profile = command->add_flag(
-      "--profile", options.profile, "Ten more steps with the GPU's time by part of the step");
-  add_count(*command, "--longest", flags->longest, "Number of kernels of the profile to list",
-            {.max = kMostRows})
+                    "Do not capture and replay the training step as a CUDA graph");
+  CLI::Option* profile = command->add_flag("--profile", options.profile,
+                                           "Profile ten more steps: GPU time by part of the step");
+  add_count(*command, "--longest", flags->longest,
+            "Number of longest kernels to list from the profile", {.max = kMostRows})
       ->default_str("")
       ->needs(profile);
   add_bench_flags(*command, flags->common);
   command->footer(
-      "×floor: the step against its matmuls timed alone plus moving the bytes of the rest "
-      "once.\nExample:\n  python3 bench/peer_step.py > peer.jsonl\n  convseq bench step --device "
+      "×floor: measured time over the time of its matmuls alone plus the time to move the bytes of "
+      "the rest once.\nExample:\n  python3 bench/peer_step.py > peer.jsonl\n  convseq bench step "
+      "--device "
       "cuda --peer peer.jsonl --json bench/results/step-h200.json");
   command->callback([flags] { run(*flags); });
 }

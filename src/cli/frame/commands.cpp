@@ -28,7 +28,7 @@ void print_help(const CLI::App& program, const std::vector<std::string>& path) {
 
 void add_help(CLI::App& program) {
   auto path = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = program.add_subcommand("help", "Help on a command");
+  CLI::App* command = program.add_subcommand("help", "Show the help of a command");
   command->add_option("COMMAND", *path, "Command, such as pretrain or bench ops")
       ->type_name(fmt::format("{}", fmt::join(subcommand_names(program), "|")));
   command->footer("Example:\n  convseq help bench ops");
@@ -37,9 +37,8 @@ void add_help(CLI::App& program) {
 
 void add_completion(CLI::App& program) {
   auto shell = std::make_shared<Shell>(Shell::Bash);
-  CLI::App* command = program.add_subcommand(
-      "completion", "Shell script that completes commands, options and their values");
-  add_enum(*command, "SHELL", *shell, "Shell the script is for")->default_str("")->required();
+  CLI::App* command = program.add_subcommand("completion", "Print a shell completion script");
+  add_enum(*command, "SHELL", *shell, "Shell")->default_str("")->required();
   command->footer(
       "Examples:\n  source <(convseq completion bash)\n"
       "  convseq completion zsh > ~/.zfunc/_convseq\n"
@@ -49,8 +48,7 @@ void add_completion(CLI::App& program) {
 }
 
 void add_man(CLI::App& program) {
-  CLI::App* command =
-      program.add_subcommand("man", "Manual page in troff, written to standard output");
+  CLI::App* command = program.add_subcommand("man", "Print the manual page in troff");
   command->footer("Example:\n  convseq man | man -l -");
   command->callback(
       [&program] { fmt::print("{}", man_page(command_table(program), CONVSEQ_VERSION)); });

@@ -59,7 +59,7 @@ class ObjectReader {
         known.push_back(name);
       }
     }
-    fail("{}: {} is no option of {}{}", object_.origin(), brief_text(key), full_name(command_),
+    fail("{}: {} is not an option of {}{}", object_.origin(), brief_text(key), full_name(command_),
          did_you_mean(key, known));
   }
 
@@ -85,7 +85,7 @@ class ObjectReader {
   std::string text_of(const std::string& key, const Json& value) const {
     if (value.is_string()) return value.get<std::string>();
     if (!value.is_number()) {
-      object_.refuse(key, "is {}; allowed: a text or a number", brief_value(value));
+      object_.refuse(key, "is {}; allowed: a string or a number", brief_value(value));
     }
     return value.dump();
   }
@@ -119,7 +119,8 @@ void declare(CLI::App& command) {
   if (!commands.empty() || command.get_options().size() < 2) return;  // --help alone
   command
       .add_option_function<std::string>(
-          kFlag, [](const std::string&) {}, "JSON file of options; what is given here wins")
+          kFlag, [](const std::string&) {},
+          "JSON file of options; the command line takes precedence")
       ->type_name("FILE");
 }
 

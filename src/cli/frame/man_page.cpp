@@ -86,7 +86,7 @@ std::string man_page(const CommandEntry& program, const std::string& version) {
   return text +
          ".SH EXIT STATUS\n.TP\n0\nThe command did its work.\n.TP\n1\nThe command failed.\n"
          ".TP\n2\nThe input or the options are wrong.\n.TP\n130\nA signal stopped it. The message "
-         "says whether the same command goes on.\n";
+         "says whether the same command resumes.\n";
 }
 
 }  // namespace convseq::cli

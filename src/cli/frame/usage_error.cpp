@@ -51,7 +51,7 @@ void check_commands(const CLI::App& program, const std::vector<std::string>& arg
       continue;
     }
     require(std::find(names.begin(), names.end(), argument) != names.end(),
-            "{} is no command of {}; allowed: {}{}", argument, full_name(*command),
+            "{} is not a command of {}; allowed: {}{}", argument, full_name(*command),
             fmt::join(names, ", "), did_you_mean(argument, names));
     command = command->get_subcommand(argument);
   }
@@ -65,7 +65,7 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& error) {
   for (const std::string& argument : left) {
     if (argument.size() < 2 || argument[0] != '-') continue;
     const std::string option = argument.substr(0, argument.find('='));
-    return fmt::format("{} is no option of {}{}{}", option, name,
+    return fmt::format("{} is not an option of {}{}{}", option, name,
                        did_you_mean(option, option_names(command)), help);
   }
   if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what();

@@ -89,8 +89,8 @@ CLI::Option* add_max_memory(CLI::App& command, double& bytes) {
     bytes = size_of_flag("--max-memory", text);
   };
   return command
-      .add_option_function<std::string>(
-          "--max-memory", set, "Memory this command may use, such as 16G (default: what is free)")
+      .add_option_function<std::string>("--max-memory", set,
+                                        "Memory limit, such as 16G (default: the free memory)")
       ->type_name("SIZE");
 }
 

@@ -73,30 +73,30 @@ Task named_task(const TaskFlags& flags, const std::optional<Task>& remembered) {
 void add_task_flags(CLI::App& command, TaskFlags& flags) {
   command.add_option(
       "TASK,--task", flags.task,
-      "Task: a built-in name, a task file, or a table (.jsonl, .csv, .tsv, fastText's "
-      ".txt or .ft; plain, .gz or .zst; - reads standard input) with --source and --target");
+      "Task: a built-in task, a task file, or a table (.jsonl, .csv, .tsv, fastText's .txt or "
+      ".ft, plain, .gz or .zst; - reads standard input) with --source and --target");
   command.add_option("--train", flags.train, "Files of the training split")->type_name("FILE ...");
   command.add_option("--validation", flags.validation, "Files of the validation split")
       ->type_name("FILE ...");
   command.add_option("--test", flags.test, "Files of the test split")->type_name("FILE ...");
-  command.add_option("--data", flags.data, "Folder that holds the files of the built-in tasks")
+  command.add_option("--data", flags.data, "Folder with the files of the built-in tasks")
       ->envname("CONVSEQ_DATA")
       ->capture_default_str();
   CLI::Option* source = command.add_option(
-      "--source", flags.source, "Template of the model's input, with columns: 'review: {text}'");
+      "--source", flags.source, "Input template with column names, such as 'review: {text}'");
   CLI::Option* target =
-      command.add_option("--target", flags.target, "Template of the expected output: '{label}'");
+      command.add_option("--target", flags.target, "Output template, such as '{label}'");
   source->needs(target);
   target->needs(source);
   command.add_option("--labels", flags.labels, "All labels of the table, separated by commas")
       ->delimiter(',');
-  command.add_option("--positive-label", flags.positive_label, "Positive class of the metric f1");
+  command.add_option("--positive-label", flags.positive_label, "Positive class for the metric f1");
   add_enums(command, "--metrics", flags.metrics, "Metrics; the first one selects the best model");
   add_count(command, "--max-source-tokens", flags.max_source_tokens,
-            "Maximum source length in tokens (0 = the task's)", {.min = 0, .max = kLongest});
+            "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
   add_count(command, "--max-target-tokens", flags.max_target_tokens,
-            "Maximum target length in tokens (0 = the task's)", {.min = 0, .max = kLongest});
-  add_enum(command, "--on-bad-line", flags.on_bad_line, "Action on a row that cannot be used");
+            "Maximum target length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
+  add_enum(command, "--on-bad-line", flags.on_bad_line, "What to do with an invalid row");
 }
 
 Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
