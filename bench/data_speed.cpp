@@ -45,7 +45,7 @@ std::vector<std::string> documents_of(const std::string& file) {
 }
 
 struct Inputs {
-  std::string file;    // C4's form, gzip
+  std::string file;    // in the format of C4, gzip
   std::string shards;  // folder
   std::string tokenizer;
   int rounds = 5;
@@ -116,7 +116,7 @@ int run(int argc, char** argv) {
   program.add_option("FILE", inputs.file, "Raw text, .json.gz")->required();
   program.add_option("SHARDS", inputs.shards, "A folder of token shards")->required();
   program.add_option("--tokenizer", inputs.tokenizer, "A folder with spiece.model")->required();
-  program.add_option("--rounds", inputs.rounds, "The best of so many counts")
+  program.add_option("--rounds", inputs.rounds, "Number of timings; the best is reported")
       ->capture_default_str();
   CLI11_PARSE(program, argc, argv);
   log::set_level(log::Level::Warning);

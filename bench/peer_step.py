@@ -2,7 +2,7 @@
 """The training step of `convseq bench step` in plain PyTorch, as fast as torch.compile makes it.
 
 The same models (they are built from configs/models), the same parameters, position bias, masks and
-clipping; bf16 autocast over fp32 weights, fused AdamW. One JSON line a model and mode:
+clipping; bf16 autocast over fp32 weights, fused AdamW. One JSON line per model and mode:
 
     python3 bench/peer_step.py > peer.jsonl                 # base size, on a GPU
     build/convseq bench step --device cuda --peer peer.jsonl
@@ -293,7 +293,7 @@ def measure(name, mode, args, alone=contextlib.nullcontext()):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     batch, tokens = make_batch(c, args, device)
     if mode.startswith("max-autotune"):
-        # Candidates compile in threads here. With the pool of processes, timing those of one product took 7 to 40 s
+        # Candidates compile in threads here. With the pool of processes, timing those of one matmul took 7 to 40 s
         # instead of less than one (torch 2.11): it seems that they compile once more, one by one.
         torch._inductor.config.compile_threads = 1
     run = model if mode == "none" else torch.compile(model, mode=mode, fullgraph=True)
@@ -378,7 +378,7 @@ def arguments():
 
 
 class Alone:
-    """Entered by each process in turn, after all have come so far or given up."""
+    """Entered by one process at a time, after all have arrived or given up."""
 
     def __init__(self, context, count):
         self.all_ready, self.turn = context.Barrier(count), context.Lock()
@@ -396,7 +396,7 @@ def report(name, mode, args, alone=contextlib.nullcontext()):
     torch.set_float32_matmul_precision("high")
     try:
         print(json.dumps(measure(name, mode, args, alone)), flush=True)
-    except Exception as error:  # the others are still worth having
+    except Exception as error:  # the other models are still measured
         print(f"{name}, {mode}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         if isinstance(alone, Alone):
             alone.all_ready.abort()

@@ -13,8 +13,8 @@ struct Row {
   std::string name;
   double value = 0;
   std::string unit;
-  std::optional<double> floor;  // what it must reach (or stay under, where less is better)
-  std::string peer;             // who else was measured in the same run
+  std::optional<double> floor;  // the bound: to reach, or to stay under where less is better
+  std::string peer;             // another implementation, measured in the same run
   std::optional<double> peer_value;
   std::optional<double> ratio;  // to the peer, or to the floor
 };
@@ -31,7 +31,7 @@ struct Report {
   std::vector<Row> rows;
 };
 
-// With today's date and the commit of the sources, which CONVSEQ_COMMIT names where they are no git
+// Adds today's date and the commit of the sources; CONVSEQ_COMMIT names it if they are not a git
 // checkout.
 Json to_json(const Report& report);
 

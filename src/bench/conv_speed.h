@@ -39,26 +39,26 @@ struct ConvSpeedOptions {
   std::vector<ConvOp> ops = {ConvOp::Light, ConvOp::Glu, ConvOp::Dynamic, ConvOp::Depthwise,
                              ConvOp::Dilated};
   bool peers = true;
-  int64_t cache = 0;  // buffers rotate beyond so many bytes
+  int64_t cache = 0;  // buffers rotate over more bytes than this
   TimingOptions timing;
-  double max_memory = 0;  // bytes; 0: what is free
+  double max_memory = 0;  // bytes; 0: the free memory
   Watch watch = go_on;
 };
 
 struct ConvSpeed {
   std::string name;  // "light_conv_forward_k7"
   double ms = 0;
-  double bytes = 0;           // of moving every input and output once
-  double copy_bandwidth = 0;  // of copies made in turn with this op
+  double bytes = 0;           // of every input and output, moved once
+  double copy_bandwidth = 0;  // of copies that alternate with this op
   std::string peer;
   std::optional<double> peer_ms;
 
-  double bandwidth() const { return 1e3 * bytes / ms; }  // bytes a second
+  double bandwidth() const { return 1e3 * bytes / ms; }  // bytes per second
   double floor_ms() const { return 1e3 * bytes / copy_bandwidth; }
 };
 
-// Forward, backward, and both together where there is a peer. Each op is first checked against its
-// readable twin in float64.
+// Times forward, backward, and both together where there is a peer. Each op is first checked
+// against its reference in float64.
 std::vector<ConvSpeed> measure_convs(const ConvSpeedOptions& options);
 
 double median_copy_bandwidth(const std::vector<ConvSpeed>& speeds);

@@ -7,8 +7,8 @@
 
 namespace convseq::bench {
 
-// Greedy decoding, token by token, and what it remembers: a convolution's ring of past inputs
-// against attention's growing keys and values.
+// Greedy decoding, token by token, and the size of the decode state: a convolution's ring buffer of
+// past inputs against attention's growing keys and values.
 struct DecodeSpeedOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype type = torch::kFloat32;
@@ -16,7 +16,7 @@ struct DecodeSpeedOptions {
   std::vector<int64_t> positions;  // ascending
   int64_t batch = 1;
   int64_t source = 512;
-  double max_memory = 0;  // bytes; 0: what is free
+  double max_memory = 0;  // bytes; 0: the free memory
   Watch watch = go_on;
 };
 
@@ -25,8 +25,8 @@ struct DecodeSpeed {
   int64_t position = 0;
   double tokens_per_second = 0;  // over the last steps before this position, all rows together
   double step_ms = 0;
-  int64_t state_bytes = 0;   // of one sequence, its mixers'
-  int64_t source_bytes = 0;  // of one sequence, the encoder-decoder attention's
+  int64_t state_bytes = 0;   // of the mixers, per sequence
+  int64_t source_bytes = 0;  // of the encoder-decoder attention, per sequence
 };
 
 std::vector<DecodeSpeed> measure_decoding(const DecodeSpeedOptions& options);

@@ -8,12 +8,12 @@
 
 namespace convseq::bench {
 
-// Refuses what a device cannot hold, before anything is allocated: a CPU's free memory, a GPU's
-// whole memory, or `limit` bytes where that is more than 0.
+// Throws before anything is allocated if the device cannot hold it: more than the free memory of a
+// CPU, the whole memory of a GPU, or `limit` bytes if that is more than 0.
 void require_device_memory(torch::Device device, double bytes, const std::string& what,
                            double limit);
 
-// The same for training with this many source tokens a step. On a GPU the step itself finds out.
+// The same for training with this many source tokens per step. On a GPU the step itself fails.
 void require_step_memory(const ModelConfig& config, const TrainingModelOptions& options,
                          const RandomBatchOptions& batch, const std::string& what);
 

@@ -32,7 +32,7 @@ struct LengthSpeed {
   std::string mixer;
   int64_t length = 0;
   int64_t rows = 0;
-  double flops_ceiling = 0;  // a second, of a large matmul in the same run
+  double flops_ceiling = 0;  // FLOP/s of a large matmul in the same run
   LengthPart encoder;        // forward and backward pass of the encoder alone
   LengthPart step;           // the whole training step
 
@@ -56,7 +56,7 @@ std::vector<LengthSpeed> measure_lengths(const LengthSpeedOptions& options);
 
 std::vector<Row> rows_of(const std::vector<LengthSpeed>& speeds);
 
-Plot speed_plot(const std::vector<LengthSpeed>& speeds);  // examples a second
+Plot speed_plot(const std::vector<LengthSpeed>& speeds);  // examples per second
 Plot flops_plot(const std::vector<LengthSpeed>& speeds);  // of one example
 
 }  // namespace convseq::bench

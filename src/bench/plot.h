@@ -8,7 +8,7 @@ namespace convseq::bench {
 
 struct Series {
   std::string title;
-  int colour = 1;  // series of one colour belong together
+  int colour = 1;  // the same for series that belong together
   bool dashed = false;
   std::vector<std::pair<double, double>> points;
 };
@@ -21,7 +21,7 @@ struct Plot {
   std::vector<Series> series;
 };
 
-// Plots are drawn by gnuplot. Asked before a long measurement, not after it.
+// gnuplot draws the plots. Call this before a long measurement, not after it.
 void require_gnuplot(const std::string& flag);
 std::string draw_svg(const Plot& plot);  // the text of an SVG file
 

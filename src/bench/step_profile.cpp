@@ -12,11 +12,11 @@ namespace convseq::bench {
 namespace {
 
 struct Rule {
-  std::string_view text;  // what a name contains
+  std::string_view text;  // a substring of the kernel name
   StepPart part;
 };
 
-// The first that fits counts.
+// The first rule that matches applies.
 constexpr Rule kOwnKernels[] = {
     {"general_", StepPart::Norms},
     {"adamw", StepPart::Optimizer},
@@ -42,7 +42,7 @@ constexpr Rule kOwnKernels[] = {
     {"norm", StepPart::Norms},
 };
 
-// Those of CUDA's libraries and of libtorch.
+// Kernels of CUDA's libraries and of libtorch.
 constexpr Rule kOtherKernels[] = {
     {"fmha", StepPart::Attention},
     {"sdpa", StepPart::Attention},
@@ -89,7 +89,7 @@ StepPart first_match(std::span<const Rule> rules, std::string_view name) {
 }
 
 // "void convseq::kernels::(anonymous namespace)::glu_forward_kernel<float, 8>(GluShape, …)" is
-// glu_forward_kernel: what its arguments are called says nothing. Empty: not of this project.
+// glu_forward_kernel; argument types are ignored. Empty for a kernel of another project.
 std::string_view own_function(std::string_view kernel) {
   constexpr std::string_view kVoid = "void ", kNameless = "(anonymous namespace)::";
   if (kernel.starts_with(kVoid)) kernel.remove_prefix(kVoid.size());

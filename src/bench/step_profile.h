@@ -9,7 +9,7 @@
 
 namespace convseq::bench {
 
-// What the kernels of a training step are there for.
+// The parts of a training step that its kernels belong to.
 enum class StepPart {
   Matmuls,
   Attention,
@@ -52,11 +52,11 @@ struct KernelTime {
   int64_t launches = 0;
 };
 
-// The GPU's own time by kernel, the longest first, of one of the `steps` that `work` is. On a CPU
-// there are none.
+// GPU time by kernel, longest first, averaged over the `steps` steps that `work` runs. Empty on a
+// CPU.
 std::vector<KernelTime> profile_kernels(const Work& work, int steps);
 
-// Every part, and what remains of a step of `step_ms`: "between_kernels".
+// The time of every part, and "between_kernels": what remains of `step_ms`.
 std::vector<KernelTime> by_part(const std::vector<KernelTime>& kernels, double step_ms);
 
 }  // namespace bench

@@ -16,10 +16,10 @@ struct StepSpeedOptions {
   TrainingModelOptions training;
   std::vector<ModelConfig> models;
   Workload work;
-  int64_t tokens = 32768;  // of the source, a step
+  int64_t tokens = 32768;  // source tokens per step
   double padding = 0;
   bool matmuls = true;   // time them alone, and measure the copy bandwidth
-  bool profile = false;  // one more step by kernel, on a GPU
+  bool profile = false;  // profile more steps by kernel, on a GPU
   // The third step is captured, the fourth replayed.
   TimingOptions timing{.rounds = 5, .round_ms = 1000, .warm_ups = 4};
   Watch watch = go_on;
@@ -38,7 +38,7 @@ struct StepSpeed {
   int64_t source_tokens = 0;
   double ms = 0;
   double flops = 0;
-  double flops_ceiling = 0;  // a second, of a large matmul in the same run
+  double flops_ceiling = 0;  // FLOP/s of a large matmul in the same run
   double peak_bytes = 0;
   std::vector<TimedMatmul> matmuls;
   std::vector<std::pair<std::string, double>> rest_bytes;
@@ -48,14 +48,14 @@ struct StepSpeed {
   double tokens_per_second() const { return 1e3 * static_cast<double>(source_tokens) / ms; }
   double utilisation() const { return 1e3 * flops / ms / flops_ceiling; }
   double matmuls_ms() const;
-  double rest_ms() const;  // the bytes' floor of the rest
+  double rest_ms() const;  // floor of the rest: its bytes at the copy bandwidth
   double floor_ms() const { return matmuls_ms() + rest_ms(); }
 };
 
-// A model that cannot be measured is logged and left out.
+// A model that cannot be measured is logged and skipped.
 std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options);
 
-// What bench/peer_step.py prints, a JSON object a line; the fastest mode of each name.
+// The output of bench/peer_step.py, one JSON object per line; the fastest mode of each name.
 struct PeerStep {
   std::string mode;
   double tokens_per_second = 0;

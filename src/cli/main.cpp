@@ -22,7 +22,7 @@ constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
 int report(int code, std::string_view message) {
-  // Not fmt::print: it would throw where standard error cannot be written either.
+  // Not fmt::print, which would throw if standard error cannot be written.
   std::fputs(fmt::format("convseq: {}\n", message).c_str(), stderr);
   return code;
 }
@@ -68,7 +68,7 @@ int run(CLI::App& program, std::vector<std::string> arguments) {
   try {
     arguments = with_config_first(arguments);
     check_commands(program, arguments);
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
     program.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", help_of(chosen_command(program)));
@@ -101,12 +101,12 @@ int run_safely(const std::vector<std::string>& arguments) {
   } catch (const std::bad_alloc&) {
     return report(kFailed, "out of memory; use smaller sizes");
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) return kFailed;  // said below
+    if (std::ferror(stdout) != 0) return kFailed;  // reported below
     return report(kFailed, first_line(error.what()));
   }
 }
 
-// Whatever a command prints is buffered: a full disk shows only here.
+// Output is buffered, so a full disk shows only here.
 int flushed(int code) {
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!failed) return code;

@@ -19,7 +19,7 @@ void on_signal(int) {
     interrupts = 1;
     return;
   }
-  // On a terminal the cursor may stand behind a progress bar.
+  // On a terminal the cursor may be behind a progress bar.
   const std::string_view line = on_terminal != 0 ? "\nconvseq: stopped\n" : "convseq: stopped\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   std::_Exit(kStoppedExitCode);

@@ -2,14 +2,14 @@
 
 #include "convseq/base/error.h"
 
-// SIGINT and SIGTERM, one rule for all commands. The program ends with exit code 130 and one line
-// on standard error; a second signal ends it at once.
+// SIGINT and SIGTERM, the same for all commands. The program ends with exit code 130 and one line
+// on standard error; a second signal ends it immediately.
 namespace convseq::cli {
 
 constexpr int kStoppedExitCode = 130;
 
-// main() calls it: until a command says that it polls, a signal ends the program at once. Phases
-// that may do so have no temporary files.
+// main() calls this: until a command polls, a signal ends the program immediately. Phases that do
+// not poll have no temporary files.
 void stop_at_once_on_signals();
 
 // From here on the first signal only makes interrupted() true, for the command to end cleanly and

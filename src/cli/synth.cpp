@@ -21,7 +21,7 @@ struct CorpusFlags {
 struct TaskFlags {
   std::string out;
   synth::SuiteOptions suite;
-  double max_memory = 0;  // bytes; 0: what is free
+  double max_memory = 0;  // bytes; 0: the free memory
   bool json = false;
 };
 

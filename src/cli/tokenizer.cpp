@@ -30,7 +30,7 @@ struct TrainFlags {
   uint64_t seed = 1;
   DocumentReaderOptions documents;
   OnBadLine on_bad_line = OnBadLine::Stop;
-  double max_memory = 0;  // bytes; 0: what is free
+  double max_memory = 0;  // bytes; 0: the free memory
   bool force = false;
   bool json = false;
 };
@@ -45,8 +45,8 @@ struct ConvertFlags {
   bool pieces = false;
 };
 
-// Refuses a sample that SentencePiece would need too much memory for: `read` bytes in `seen` lines,
-// of which at most `kept` stay.
+// Throws if SentencePiece would need too much memory for the sample: `read` bytes in `seen` lines,
+// of which at most --lines are kept.
 void check_memory(const TrainFlags& flags, double read, int64_t seen) {
   const double per_byte =
       flags.trainer.kind == TokenizerKind::Unigram ? kUnigramPerByte : kBpePerByte;
@@ -86,7 +86,7 @@ void train(TrainFlags flags) {
             sample.sentences().size(), sample.seen());
   flags.trainer.progress = true;
   const std::string model = train_tokenizer(sample.sentences(), flags.trainer);
-  end_on_signals();  // up to here nothing was written; the rest takes no time
+  end_on_signals();  // nothing was written before this; the rest is fast
   write_tokenizer_folder(flags.out, model);
 
   const Vocabulary vocabulary = Tokenizer::load(flags.out).vocabulary();

@@ -26,7 +26,7 @@ const char* name_of_level(kernels::CpuLevel level) {
   }
 }
 
-// x86 names its model; Arm gives the numbers of implementer and part.
+// On x86 the model name; on Arm the numbers of implementer and part.
 std::string cpu_model() {
   std::ifstream lines("/proc/cpuinfo");
   std::string implementer, part;

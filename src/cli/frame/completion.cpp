@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& words, const char* separator 
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-// What a positional may be, where it is one of a few.
+// The choices of a positional argument that has a fixed set.
 std::vector<std::string> positional_choices(const CommandEntry& command) {
   for (const OptionEntry& option : command.options) {
     if (!option.positional.empty() && !option.choices.empty()) return option.choices;
@@ -164,7 +164,7 @@ std::string fish_text(const std::string& text) {  // within single quotes
   return escaped;
 }
 
-// True within this command, and within none below it that is yet to be named.
+// True if this command was typed, but none of its own subcommands yet.
 std::string fish_condition(const CommandEntry& command) {
   std::string condition;
   if (!command.path.empty()) {

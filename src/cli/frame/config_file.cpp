@@ -168,7 +168,7 @@ std::vector<std::string> with_config_first(const std::vector<std::string>& argum
     require(joined || i + 1 < arguments.size(), "--config needs the name of a JSON file");
     const std::string path =
         joined ? argument.substr(std::string(kFlag).size() + 1) : arguments[++i];
-    read_text_file(path);  // refuses what cannot be read, in our words
+    read_text_file(path);  // throws our own error if it cannot be read
     file = {kFlag, path};
   }
   file.insert(file.end(), rest.begin(), rest.end());

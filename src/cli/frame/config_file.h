@@ -10,8 +10,8 @@
 //
 //   {"out": "models/light", "corpus": ["shards/c4", "shards/wiki"], "steps": 1000, "no-best": true}
 //
-// A list repeats an option, true gives a flag, false and null leave an option out. What the command
-// line gives wins.
+// A list repeats an option, true sets a flag, false and null leave an option out. The command line
+// takes precedence.
 namespace convseq::cli {
 
 // Declares --config for every command of a program whose commands are all declared.

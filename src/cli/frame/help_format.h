@@ -4,7 +4,7 @@
 
 namespace convseq::cli {
 
-// "--steps INT    Number of updates [default: 1000]"
+// "--steps INT    Number of optimizer steps [default: 1000]"
 class HelpFormat : public CLI::Formatter {
  public:
   HelpFormat();

@@ -19,7 +19,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-// What no option or positional took, of the chosen command and those above it.
+// Arguments that the chosen command and those above it did not consume.
 std::vector<std::string> arguments_left(const CLI::App& command) {
   std::vector<std::string> left = command.remaining();
   if (const CLI::App* parent = command.get_parent()) {

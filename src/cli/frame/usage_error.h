@@ -6,11 +6,11 @@
 
 namespace convseq::cli {
 
-// Refuses the first word that is no command, with the one that was probably meant.
+// Throws for the first word that is not a command, and suggests the one that was probably meant.
 void check_commands(const CLI::App& program, const std::vector<std::string>& arguments);
 
-// One line for what CLI11 did not accept: names the command, the option that was probably meant,
-// and where help is.
+// One line for a parse error of CLI11: it names the command, the option that was probably meant,
+// and how to get help.
 std::string usage_error(const CLI::App& program, const CLI::ParseError& error);
 
 }  // namespace convseq::cli
