@@ -9,7 +9,7 @@
 namespace convseq::bench {
 
 // A linear map of a step: y [rows,out] = x [rows,in] Wᵀ, with dx = dy W and dW = dyᵀ x in the
-// backward pass: three matmuls of the same size, `count` times a step.
+// backward pass: three matmuls of the same size, `count` times per step.
 struct Matmul {
   int64_t rows = 0;
   int64_t in = 0;
@@ -19,7 +19,7 @@ struct Matmul {
   double flops() const;  // of all three, all counts
 };
 
-// softmax(Q Kᵀ) V, forward and backward, `count` times a step.
+// softmax(Q Kᵀ) V, forward and backward, `count` times per step.
 struct AttentionMatmul {
   int64_t batch = 0;
   int64_t heads = 0;
@@ -29,17 +29,17 @@ struct AttentionMatmul {
   bool causal = false;
   int64_t count = 0;
 
-  double flops() const;  // as model/flops.h counts: the backward pass twice the forward
+  double flops() const;  // as spec/flops.h counts: the backward pass twice the forward
 };
 
 // What one training step of `batch` examples is made of.
 struct StepWork {
   std::vector<Matmul> matmuls;
   std::vector<AttentionMatmul> attentions;
-  // Bytes that the rest must move, by part. Each of these stands between matmuls as one pass of
-  // its own, fused within itself but into no matmul: a gate with its convolution, a norm with its
-  // residual sum, the loss, the optimizer with its clipping. ReLU and the sums of gradients along
-  // the residual stream are done by the matmuls beside them.
+  // Bytes that everything else must move, by part. Each part is one pass between matmuls, fused
+  // within itself but into no matmul: a gate with its convolution, a norm with its residual sum,
+  // the loss, the optimizer with its clipping. ReLU and the sums of gradients along the residual
+  // stream are in the epilogues of the matmuls beside them.
   std::vector<std::pair<std::string, double>> rest_bytes;
 
   double all_rest_bytes() const;

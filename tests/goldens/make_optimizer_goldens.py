@@ -9,7 +9,7 @@
 
 "<kind>.<parameter>" and, with weight decay, "<kind>_decay.<parameter>": [steps, probes + 1] float64:
 after each step some elements spread over the parameter, and its RMS. Starts, gradients and learning
-rates are formulas, so tests/train/optimizer_test.cpp makes the same ones.
+rates are formulas, so tests/train/optim/optimizer_test.cpp makes the same ones.
 """
 
 from pathlib import Path

@@ -12,7 +12,7 @@ namespace convseq {
 struct Pace {
   double seconds = 0;
   int64_t source_tokens = 0;
-  double flops = 0;  // of the model, as counted by model/flops.h
+  double flops = 0;  // of the model, as counted by spec/flops.h
   // A second, of all processes' devices: what they gave a large matmul, or this run where
   // it was faster. The matmul is measured once, while others may be using the machine.
   double flops_ceiling = 0;
