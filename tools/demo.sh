@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job on data of our own, within minutes on two cores: is it the attention or the pre-training? A tiny
-# light model and a tiny Transformer read a synthetic corpus, then learn two tasks, with and without that reading.
+# Is it the attention or the pre-training? A tiny light model and a tiny Transformer are pre-trained on a synthetic
+# corpus and fine-tuned on two tasks, with and without that pre-training. It takes minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(readlink -f build/convseq)
@@ -8,21 +8,21 @@ out=build/demo
 rm -rf "$out"
 mkdir -p "$out"
 cd "$out"
-# Threads that wait asleep leave the cores to others.
+# Waiting threads sleep, so that other processes can use the cores.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 models="light transformer"
 tasks="lexical scope_0"
 "$program" version
 
-echo; echo "A corpus of our own, its tokenizer and its token shards"
+echo; echo "A synthetic corpus, its tokenizer and its token shards"
 "$program" synth corpus corpus --documents 20000
 "$program" tokenizer train corpus --out tokenizer --vocabulary 700 --lines 4000
 "$program" tokenize corpus shards --tokenizer tokenizer
 
-echo; echo "Tasks whose labels hold by construction; half of the test texts judge with words that training never showed"
+echo; echo "Tasks; half of the test texts use judging words that the training set never shows"
 "$program" synth tasks tasks --family lexical,scope --windows 0
 
-teach() {  # MODEL TASK pretrained|scratch
+fine_tune() {  # MODEL TASK pretrained|scratch
   local start=(--from "pretrained/$1")
   [ "$3" = pretrained ] || start=(--model "paper-$1-tiny" --tokenizer tokenizer)
   "$program" finetune "runs/$1-$2-$3" "tasks/$2/task.json" "${start[@]}" --epochs 3 --validation-limit 200 \
@@ -39,8 +39,8 @@ for model in $models; do
   "$program" pretrain "pretrained/$model" --model "paper-$model-tiny" --corpus shards --tokenizer tokenizer \
     --source 128 --target 32 --batch 32 --steps 500 --save-every 500
   for task in $tasks; do
-    teach "$model" "$task" scratch
-    teach "$model" "$task" pretrained
+    fine_tune "$model" "$task" scratch
+    fine_tune "$model" "$task" pretrained
   done
 done
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pre-trains a light model of 15M parameters for some minutes, then teaches it SST-2 and SNLI at the default
-# settings, with and without that pre-training: does fine-tuning collapse to a constant answer?
+# Does fine-tuning collapse to a constant answer? Pre-trains paper-light-mini, then fine-tunes it on SST-2 and SNLI
+# at the default settings, with and without that pre-training.
 #   tools/finetune_real.sh OUT DATA TOKENIZER SHARDS VALIDATION_SHARDS [STEPS] [TASKS] [STARTS]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ten minutes (or as many seconds as given) of hostile checkpoints: libFuzzer on the safetensors reader,
-# under the address and undefined-behaviour sanitizers. The last line printed is the result, as JSON.
-# A file that breaks the reader is left as build/fuzz/crash-*.
+# Fuzzes the safetensors reader with libFuzzer for ten minutes, or the given number of seconds, under the address
+# and undefined-behaviour sanitizers. The last line printed is the result as JSON. An input that crashes the reader is
+# kept as build/fuzz/crash-*.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
@@ -12,7 +12,7 @@ cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILE
   -DCMAKE_CXX_FLAGS=-fno-sanitize-recover=all >/dev/null
 cmake --build build/fuzz --target safetensors_fuzz
 
-# Small files to begin with, valid but for one; the corpus grows from run to run.
+# Seed files, all valid except one; the corpus grows from run to run.
 corpus=build/fuzz/corpus
 mkdir -p "$corpus"
 python3 - "$corpus" <<'PYTHON'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the losses of training runs (their metrics.jsonl) into one SVG. Needs gnuplot.
+# Draws the training losses of several runs (metrics.jsonl) as one SVG. Needs gnuplot.
 #   tools/plot_curves.sh docs/pretrain-curves.svg bench/results/curves/*.jsonl
 set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: tools/plot_curves.sh OUT.svg METRICS.jsonl..." >&2; exit 2; }

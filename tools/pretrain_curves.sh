@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pre-trains base-size models for a few hundred steps and keeps their metrics: does every family train?
+# Does every family train? Pre-trains base-size models for a few hundred steps and keeps their metrics.
 #   tools/pretrain_curves.sh OUT SHARDS TOKENIZER VALIDATION_SHARDS STEPS FAMILY...
 set -euo pipefail
 cd "$(dirname "$0")/.."
