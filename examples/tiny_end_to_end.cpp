@@ -1,6 +1,10 @@
 // A tiny model of each family, end to end: built from its preset, trained by heart on a few random
 // pairs, saved, loaded, and asked for the answers token by token.
-#include <torch/torch.h>
+#include <torch/nn/functional.h>
+#include <torch/nn/utils.h>
+#include <torch/optim.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <chrono>
 

@@ -1,6 +1,8 @@
 #include "convseq/bench/conv_speed.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "convseq/bench/length_speed.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <map>

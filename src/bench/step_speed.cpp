@@ -1,6 +1,7 @@
 #include "convseq/bench/step_speed.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <sstream>
 

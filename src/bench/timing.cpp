@@ -4,7 +4,9 @@
 #include <ATen/Parallel.h>
 #include <c10/core/Event.h>
 #include <malloc.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 #include <unistd.h>
 
 #include <algorithm>

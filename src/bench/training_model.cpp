@@ -2,7 +2,7 @@
 
 #include <ATen/DeviceAccelerator.h>
 #include <malloc.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "convseq/infer/answer.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/infer/inference_scope.h"
 #include "convseq/model/vocabulary_check.h"

@@ -1,6 +1,6 @@
 #include "convseq/infer/greedy.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <numeric>
 

@@ -1,6 +1,6 @@
 #include "convseq/infer/label_scorer.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "convseq/infer/padded_ids.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

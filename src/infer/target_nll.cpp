@@ -1,6 +1,6 @@
 #include "convseq/infer/target_nll.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/infer/inference_scope.h"
 #include "convseq/infer/token_likelihood.h"

@@ -1,6 +1,6 @@
 #include "convseq/infer/token_likelihood.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace convseq {
 namespace {

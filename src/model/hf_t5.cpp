@@ -1,6 +1,6 @@
 #include "convseq/model/hf_t5.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <set>

@@ -1,6 +1,7 @@
 #include "convseq/model/seq2seq.h"
 
-#include <torch/torch.h>
+#include <torch/nn/module.h>
+#include <torch/types.h>
 
 #include <cmath>
 

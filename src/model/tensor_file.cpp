@@ -1,6 +1,6 @@
 #include "convseq/model/tensor_file.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <array>
 #include <cstring>

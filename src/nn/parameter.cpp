@@ -1,6 +1,6 @@
 #include "convseq/nn/parameter.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace convseq::nn {
 namespace {

@@ -1,6 +1,8 @@
 #include "convseq/nn/recompute.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "convseq/ops/adamw.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/base/error.h"
 #include "convseq/ops/kernel/cuda_launch.h"

@@ -1,6 +1,6 @@
 #include "convseq/ops/conv.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/base/error.h"
 #include "convseq/ops/kernel/conv_kernels.h"

@@ -1,6 +1,6 @@
 #include "convseq/ops/cross_entropy.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/kernels/cross_entropy.h"
 #include "convseq/ops/kernel/cuda_launch.h"

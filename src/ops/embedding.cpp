@@ -1,6 +1,7 @@
 #include "convseq/ops/embedding.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <limits>
 

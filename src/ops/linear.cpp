@@ -1,6 +1,7 @@
 #include "convseq/ops/linear.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include "convseq/kernels/matmul.h"
 #include "convseq/ops/double_backward.h"

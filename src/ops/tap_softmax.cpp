@@ -1,4 +1,5 @@
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include "convseq/ops/conv.h"
 #include "convseq/ops/double_backward.h"

@@ -1,6 +1,7 @@
 #include "convseq/ops/vector_math.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 namespace convseq::ops {
 

@@ -1,6 +1,6 @@
 #include "convseq/train/pretrain.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/shard_manifest.h"

@@ -1,6 +1,7 @@
 #include "convseq/train/training_run.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "convseq/bench/step_profile.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace convseq::bench {
 namespace {

@@ -1,7 +1,8 @@
 #include "convseq/bench/timing.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/bench/length_speed.h"
 #include "convseq/bench/step_speed.h"

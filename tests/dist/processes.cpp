@@ -3,7 +3,7 @@
 //   dist_processes digest      prints a checksum of summed gradients
 //   dist_processes killed      the last process kills itself while the others wait for it
 //   dist_processes throws      the last process throws while the others wait for it
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <csignal>
 

@@ -1,6 +1,9 @@
 #include "convseq/ops/attention.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/base/error.h"
 #include "tensor_checks.h"

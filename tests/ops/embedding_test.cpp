@@ -1,7 +1,10 @@
 #include "convseq/ops/embedding.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/base/error.h"
 #include "convseq/kernels/embedding.h"

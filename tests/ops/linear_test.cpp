@@ -1,7 +1,10 @@
 #include "convseq/ops/linear.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 #include "convseq/ops/kernel/cuda_launch.h"

@@ -1,6 +1,7 @@
 #include "convseq/ops/kernel/attention_kernel.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <optional>
 

@@ -1,6 +1,8 @@
 #include "convseq/ops/kernel/conv_kernels.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/kernels/conv.h"
 #include "convseq/ops/double_backward.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 // Taps [B,T,H,k] whose positions are rows of a matrix, each followed by a little padding or none:
 // so they come from a product whose rows are aligned.

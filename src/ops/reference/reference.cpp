@@ -1,6 +1,6 @@
 #include "convseq/ops/reference/reference.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace convseq::ops::reference {
 namespace {

@@ -1,7 +1,7 @@
 #include "convseq/train/optim/adafactor.h"
 
 #include <fmt/ranges.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "convseq/train/optim/clip.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "convseq/train/optim/master_weights.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/model/checkpoint.h"
 

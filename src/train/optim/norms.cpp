@@ -1,6 +1,6 @@
 #include "convseq/train/optim/norms.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

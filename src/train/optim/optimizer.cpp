@@ -1,7 +1,8 @@
 #include "convseq/train/optim/optimizer.h"
 
 #include <fmt/ranges.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/base/error.h"
 #include "convseq/train/optim/adafactor.h"

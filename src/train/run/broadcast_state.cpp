@@ -1,6 +1,6 @@
 #include "convseq/train/run/broadcast_state.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstring>
 

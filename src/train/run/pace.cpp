@@ -3,7 +3,9 @@
 #include <ATen/DeviceAccelerator.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "convseq/train/step/model_batch.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/model/vocabulary_check.h"
 

@@ -1,6 +1,6 @@
 #include "convseq/train/step/step_graph.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "convseq/base/error.h"
 #include "convseq/base/log.h"

@@ -2,7 +2,9 @@
 
 #include <ATen/OpMathType.h>
 #include <fmt/ranges.h>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "convseq/base/error.h"
 #include "convseq/ops/cross_entropy.h"

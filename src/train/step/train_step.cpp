@@ -1,7 +1,8 @@
 #include "convseq/train/step/train_step.h"
 
 #include <ATen/OpMathType.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 
