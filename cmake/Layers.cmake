@@ -1,12 +1,12 @@
-# One static library a folder of src/, and one test program a folder of tests/.
+# One static library per folder of src/, and one test program per folder of tests/.
 
 # Two precompiled headers: one for folders that know no torch, one for those that do.
 function(convseq_precompile name)  # convseq_precompile(convseq_pch_x LINK libs... HEADERS headers...)
   cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
-  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp.new "// only carries the precompiled header\n")
-  configure_file(${CMAKE_BINARY_DIR}/${name}.cpp.new ${CMAKE_BINARY_DIR}/${name}.cpp COPYONLY)
-  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
-  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp.new "// only carries the precompiled header\n")
+  configure_file(${PROJECT_BINARY_DIR}/${name}.cpp.new ${PROJECT_BINARY_DIR}/${name}.cpp COPYONLY)
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE convseq_flags ${ARG_LINK})
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
@@ -15,10 +15,15 @@ function(convseq_layer folder)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
   set(name convseq_${folder})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  add_library(convseq::${folder} ALIAS ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${folder})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:convseq_flags> PUBLIC ${ARG_LINK})
+  convseq_install(${name})
   if(ARG_TORCH)
-    target_link_libraries(${name} PUBLIC libtorch)
+    target_link_libraries(${name} PUBLIC convseq::libtorch)
     target_precompile_headers(${name} REUSE_FROM convseq_pch_torch)
   else()
     target_precompile_headers(${name} REUSE_FROM convseq_pch_plain)
@@ -28,16 +33,16 @@ endfunction()
 # convseq_embed(model configs/models model/embedded_presets.h kEmbeddedPresets): the JSON files of a folder
 # as a header of that layer, so that an installed program has them.
 function(convseq_embed folder source header name)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source}/*.json)
-  set(output ${CMAKE_BINARY_DIR}/generated/convseq/${header})
-  set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedJson.cmake)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${source}/*.json)
+  set(output ${PROJECT_BINARY_DIR}/generated/convseq/${header})
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedJson.cmake)
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/${source} -DHEADER=${output} -DNAME=${name}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}/${source} -DHEADER=${output} -DNAME=${name}
             -P ${script}
     DEPENDS ${files} ${script})
   target_sources(convseq_${folder} PRIVATE ${output})
-  target_include_directories(convseq_${folder} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+  target_include_directories(convseq_${folder} PRIVATE ${PROJECT_BINARY_DIR}/generated)
 endfunction()
 
 # convseq_test(nn TORCH GPU SOURCES a_test.cpp ... LINK convseq_nn ...): suites whose names begin with
@@ -46,11 +51,14 @@ endfunction()
 # entry of its own, of which ctest then says "Skipped", not "Passed".
 function(convseq_test folder)
   cmake_parse_arguments(ARG "TORCH;GPU" "" "SOURCES;LINK;MAY_SKIP" ${ARGN})
+  if(ARG_TORCH AND NOT CONVSEQ_TORCH)
+    return()
+  endif()
   set(name ${folder}_test)
   add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE CONVSEQ_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE CONVSEQ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE convseq_flags ${ARG_LINK} GTest::gtest_main)
   if(ARG_TORCH)
     target_precompile_headers(${name} REUSE_FROM convseq_pch_torch)
   else()

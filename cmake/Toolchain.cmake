@@ -1,4 +1,6 @@
-# Everything that makes a build fast, and strict.
+# Everything that makes a build fast, and strict. Only our own targets get it, by the target `convseq_flags`.
+add_library(convseq_flags INTERFACE)
+
 find_program(CONVSEQ_CCACHE ccache)
 if(CONVSEQ_CCACHE)
   # A precompiled header hides its macros and time stamps from ccache unless told to look past them.
@@ -6,25 +8,29 @@ if(CONVSEQ_CCACHE)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${CONVSEQ_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+    target_compile_options(convseq_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endif()
 
 find_program(CONVSEQ_LLD ld.lld)
 if(CONVSEQ_LLD)
-  add_link_options(-fuse-ld=lld)
+  target_link_options(convseq_flags INTERFACE -fuse-ld=lld)
 endif()
 
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>")
+target_compile_options(convseq_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Designated initialisers leave fields to their defaults on purpose; the others see bounds that are not there.
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>")
+  target_compile_options(convseq_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>")
 endif()
 if(CONVSEQ_WERROR OR DEFINED ENV{CI})
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
+  target_compile_options(convseq_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
 endif()
 
 if(CONVSEQ_SANITIZE)
-  add_compile_options(-fsanitize=${CONVSEQ_SANITIZE} -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${CONVSEQ_SANITIZE})
+  target_compile_options(convseq_flags INTERFACE -fsanitize=${CONVSEQ_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(convseq_flags INTERFACE -fsanitize=${CONVSEQ_SANITIZE})
+  if(CONVSEQ_SANITIZE MATCHES undefined)
+    target_compile_options(convseq_flags INTERFACE -fno-sanitize-recover=undefined)
+  endif()
 endif()

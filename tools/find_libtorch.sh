@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints the libtorch that this checkout builds with, or nothing: the folder that holds include/ and lib/.
-# The order: $CONVSEQ_LIBTORCH, the torch that python3 imports, the one that tools/setup.sh put into .deps.
+# The order: $CONVSEQ_LIBTORCH, the folders given as arguments, the torch that python3 imports, the one that
+# tools/setup.sh put into .deps.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 wanted=2.11
@@ -20,7 +21,7 @@ if [ -n "${CONVSEQ_LIBTORCH:-}" ]; then
   exit 0
 fi
 imported=$(python3 -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null || true)
-for candidate in "$imported" "$root/.deps/torch/torch"; do
+for candidate in "$@" "$imported" "$root/.deps/torch/torch"; do
   if [ -n "$candidate" ] && [ "$(version_of "$candidate")" = "$wanted" ]; then
     echo "$candidate"
     exit 0

@@ -1,0 +1,16 @@
+# The targets `convseq::sentencepiece` and `convseq::sentencepiece_train`.
+find_path(SentencePiece_INCLUDE_DIR sentencepiece_processor.h)
+find_library(SentencePiece_LIBRARY sentencepiece)
+find_library(SentencePiece_TRAIN_LIBRARY sentencepiece_train)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SentencePiece
+  REQUIRED_VARS SentencePiece_LIBRARY SentencePiece_TRAIN_LIBRARY SentencePiece_INCLUDE_DIR)
+mark_as_advanced(SentencePiece_LIBRARY SentencePiece_TRAIN_LIBRARY SentencePiece_INCLUDE_DIR)
+if(SentencePiece_FOUND AND NOT TARGET convseq::sentencepiece)
+  add_library(convseq::sentencepiece UNKNOWN IMPORTED)
+  set_target_properties(convseq::sentencepiece PROPERTIES IMPORTED_LOCATION ${SentencePiece_LIBRARY})
+  target_include_directories(convseq::sentencepiece INTERFACE ${SentencePiece_INCLUDE_DIR})
+  add_library(convseq::sentencepiece_train UNKNOWN IMPORTED)
+  set_target_properties(convseq::sentencepiece_train PROPERTIES IMPORTED_LOCATION ${SentencePiece_TRAIN_LIBRARY})
+  target_link_libraries(convseq::sentencepiece_train INTERFACE convseq::sentencepiece)
+endif()

@@ -1,0 +1,11 @@
+# The target `convseq::zstd`.
+find_path(Zstd_INCLUDE_DIR zstd.h)
+find_library(Zstd_LIBRARY zstd)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Zstd REQUIRED_VARS Zstd_LIBRARY Zstd_INCLUDE_DIR)
+mark_as_advanced(Zstd_LIBRARY Zstd_INCLUDE_DIR)
+if(Zstd_FOUND AND NOT TARGET convseq::zstd)
+  add_library(convseq::zstd UNKNOWN IMPORTED)
+  set_target_properties(convseq::zstd PROPERTIES IMPORTED_LOCATION ${Zstd_LIBRARY})
+  target_include_directories(convseq::zstd INTERFACE ${Zstd_INCLUDE_DIR})
+endif()
