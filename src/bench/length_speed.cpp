@@ -6,6 +6,7 @@
 #include <map>
 
 #include "convseq/bench/device_memory.h"
+#include "convseq/spec/mixer_description.h"
 #include "convseq/train/run/pace.h"
 #include "convseq/train/step/model_batch.h"
 
@@ -70,7 +71,7 @@ std::vector<Row> rows_of(const LengthSpeed& speed, const char* what, const Lengt
   const std::string name = fmt::format("{}_{}_{}", what, speed.mixer, speed.length);
   const auto rows = static_cast<double>(speed.rows);
   std::vector<Row> result = {
-      {.name = name + "_flops", .value = part.flops / rows / 1e12, .unit = "TFLOP an example"}};
+      {.name = name + "_flops", .value = part.flops / rows / 1e12, .unit = "TFLOP per example"}};
   if (!part.fits) return result;
   result.push_back(
       {.name = name, .value = speed.tokens_per_second(part), .unit = "source tokens/s"});
@@ -108,7 +109,8 @@ std::vector<Row> flat_rows(const std::vector<LengthSpeed>& speeds) {
   }
   std::vector<Row> rows;
   for (const auto& [mixer, values] : encoder) {
-    const bool has_goal = mixer != name_of(MixerKind::Attention);  // which is quadratic by nature
+    // Attention is quadratic in the length: no goal for its tokens per second.
+    const bool has_goal = !description_of(enum_from_name<MixerKind>(mixer).value()).attends;
     if (auto row = flat_row("encoder_" + mixer + "_flatness_of_tokens", values, has_goal)) {
       rows.push_back(*row);
     }
@@ -182,7 +184,7 @@ std::vector<Row> rows_of(const std::vector<LengthSpeed>& speeds) {
 }
 
 Plot speed_plot(const std::vector<LengthSpeed>& speeds) {
-  Plot plot{.x_label = "source length (tokens)", .y_label = "examples a second"};
+  Plot plot{.x_label = "source length (tokens)", .y_label = "examples per second"};
   const auto value = [](const LengthSpeed& speed, const LengthPart& part) {
     return speed.examples_per_second(part);
   };
@@ -192,7 +194,7 @@ Plot speed_plot(const std::vector<LengthSpeed>& speeds) {
 }
 
 Plot flops_plot(const std::vector<LengthSpeed>& speeds) {
-  Plot plot{.x_label = "source length (tokens)", .y_label = "TFLOP an example, training step"};
+  Plot plot{.x_label = "source length (tokens)", .y_label = "TFLOP per example, training step"};
   const auto value = [](const LengthSpeed& speed, const LengthPart& part) {
     return part.flops / static_cast<double>(speed.rows) / 1e12;
   };

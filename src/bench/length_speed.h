@@ -9,14 +9,14 @@
 
 namespace convseq::bench {
 
-// Speed against length: the paper's Figures 1 and 2. Every step has about as many source tokens,
-// and targets grow with their sources.
+// Speed against length: the paper's Figures 1 and 2. Every step has about the same number of source
+// tokens, and targets grow with their sources.
 struct LengthSpeedOptions {
   TrainingModelOptions training;
   std::vector<ModelConfig> models;
   std::vector<int64_t> lengths;
   int64_t tokens = 32768;
-  // A step of a new shape is captured anew once it has come seven times.
+  // A step of a new shape is captured after seven runs.
   TimingOptions timing{.rounds = 3, .round_ms = 150, .warm_ups = 8};
   Watch watch = go_on;
 };
@@ -47,7 +47,7 @@ struct LengthSpeed {
   }
 };
 
-// 114 tokens for a source of 512, as in pre-training.
+// 114 target tokens for 512 source tokens, as in pre-training.
 Workload work_at(int64_t length);
 
 inline constexpr char kFlatnessUnit[] = "slowest/fastest";

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <tuple>
 
+#include "convseq/spec/mixer_description.h"
+
 namespace convseq::bench {
 namespace {
-
-int64_t inner(const ModelConfig& config) { return config.heads * config.d_kv; }
 
 class WorkCounter {
  public:
@@ -17,12 +17,14 @@ class WorkCounter {
   StepWork count() {
     for (const Side side : {Side::Encoder, Side::Decoder}) {
       for (int64_t layer = 0; layer < config_.layers(side); ++layer) {
-        config_.mixer == MixerKind::Attention ? self_attention(side) : convolution(side, layer);
-        if (side == Side::Encoder && config_.has_encoder_attention(layer)) self_attention(side);
+        mixer(mixer_layer(config_, side, layer), side);
+        if (side == Side::Encoder && config_.has_encoder_attention(layer)) {
+          mixer(added_attention(config_), side);
+        }
         if (side == Side::Decoder) cross_attention();
         feed_forward(side);
       }
-      norm(side);  // the stack's last
+      norm(side);  // the final norm of the stack
     }
     output();
     embeddings();
@@ -46,30 +48,32 @@ class WorkCounter {
     matmuls_[{rows, in, out}] += 1;
     parameters_ += in * out;
   }
-  // A pass that reads and writes, forward and backward together, `values` values a token.
+  // A pass that reads and writes, forward and backward together, `values` values per token.
   void pass(const char* what, Side side, int64_t values) {
     bytes_[what] += element() * static_cast<double>(rows(side) * values);
   }
 
   void norm(Side side) {
-    // With the residual sum. Branch LayerNorm: forward reads branch and stream, writes the stream;
-    // backward reads its gradient and the branch, writes the branch's. Pre-RMSNorm writes (and gets
-    // the gradient of) the normed stream too. The stream's gradient and that of a branch's input
-    // become one where the matmul makes the latter.
+    // With the residual sum. Branch LayerNorm: forward reads branch and stream and writes the
+    // stream; backward reads the stream's gradient and the branch and writes the branch's gradient.
+    // Pre-RMSNorm also writes the normed stream and reads its gradient. The matmul that computes
+    // the gradient of a branch's input adds it to the stream's.
     const int64_t passes = config_.norm == NormStyle::BranchLayerNorm ? 3 + 3 : 4 + 4;
     pass("norms and residual sums", side, passes * config_.d_model);
     parameters_ += (config_.norm == NormStyle::BranchLayerNorm ? 2 : 1) * config_.d_model;
   }
 
-  void attend(Side queries, Side keys, bool causal) {
+  void attend(const AttentionHeads& heads, Side queries, Side keys, bool causal) {
     const AttentionMatmul wanted{.batch = shape_.batch,
-                                 .heads = config_.heads,
+                                 .heads = heads.heads,
                                  .queries = time(queries),
                                  .keys = time(keys),
-                                 .head_channels = config_.d_kv,
+                                 .head_channels = heads.channels,
                                  .causal = causal};
     for (AttentionMatmul& each : attentions_) {
-      if (each.queries == wanted.queries && each.keys == wanted.keys && each.causal == causal) {
+      if (each.heads == wanted.heads && each.queries == wanted.queries &&
+          each.keys == wanted.keys && each.head_channels == wanted.head_channels &&
+          each.causal == causal) {
         each.count += 1;
         return;
       }
@@ -78,36 +82,21 @@ class WorkCounter {
     attentions_.back().count = 1;
   }
 
-  void projections(Side queries, Side keys) {
-    matmul(rows(queries), config_.d_model, inner(config_));
-    for (int i = 0; i < 2; ++i) matmul(rows(keys), config_.d_model, inner(config_));
-    matmul(rows(queries), inner(config_), config_.d_model);
-    norm(queries);
-  }
-
-  void self_attention(Side side) {
-    projections(side, side);
-    attend(side, side, side == Side::Decoder);
+  void mixer(const MixerLayer& layer, Side side) {
+    for (const MixerMatmul& each : layer.matmuls) matmul(rows(side), each.in, each.out);
+    if (layer.moved_values > 0) pass("gates and convolutions", side, layer.moved_values);
+    if (layer.attention) attend(*layer.attention, side, side, side == Side::Decoder);
+    norm(side);
   }
 
   void cross_attention() {
-    projections(Side::Decoder, Side::Encoder);
-    attend(Side::Decoder, Side::Encoder, false);
-  }
-
-  void convolution(Side side, int64_t layer) {
-    const int64_t d = config_.d_model, kernel = config_.kernels(side)[layer];
-    matmul(rows(side), d, config_.glu ? 2 * d : d);
-    matmul(rows(side), d, d);
-    norm(side);
-    // Reads x and writes y; reads x and dy, writes dx.
-    const int64_t width = config_.glu ? 2 * d : d;
-    pass("gates and convolutions", side, (width + d) + (2 * width + d));
-    if (config_.mixer != MixerKind::Dynamic) return;
-    const int64_t logits = config_.conv_heads * kernel;
-    matmul(rows(side), d, logits);
-    // The gated x is written for the matmul that makes the taps, and its gradient read back.
-    pass("gates and convolutions", side, 3 * logits + 2 * d);
+    const AttentionHeads heads{.heads = config_.heads, .channels = config_.d_kv};
+    const int64_t target = rows(Side::Decoder), source = rows(Side::Encoder), d = config_.d_model;
+    matmul(target, d, heads.inner());
+    for (int i = 0; i < 2; ++i) matmul(source, d, heads.inner());  // keys and values
+    matmul(target, heads.inner(), d);
+    attend(heads, Side::Decoder, Side::Encoder, false);
+    norm(Side::Decoder);
   }
 
   void feed_forward(Side side) {
@@ -116,9 +105,9 @@ class WorkCounter {
     for (int i = 0; i < (gated ? 2 : 1); ++i) matmul(rows(side), d, f);
     matmul(rows(side), f, d);
     norm(side);
-    // ReLU is the last thing that the matmul before it does, its gradient the last of the backward
-    // one, which reads the hidden values for it. A gate reads two and writes one; reads those and a
-    // gradient, writes two.
+    // ReLU is in the epilogue of the matmul before it, and its gradient in that of the backward
+    // matmul, which reads the hidden values for it. A gate reads two values and writes one; its
+    // backward pass reads those and a gradient and writes two.
     pass("activations", side, gated ? (3 + 5) * f : f);
   }
 
@@ -133,7 +122,7 @@ class WorkCounter {
   }
 
   void embeddings() {
-    // A row read and written, both ways.
+    // Forward and backward read a row and write a row.
     for (const Side side : {Side::Encoder, Side::Decoder}) {
       pass("embedding", side, 4 * config_.d_model);
     }
@@ -142,8 +131,8 @@ class WorkCounter {
 
   void optimizer() {
     constexpr double kFp32 = 4;
-    // Reads the gradient for its norm and again for the update; weight and both averages in and
-    // out; the narrow copy that the model computes with.
+    // Reads the gradient for its norm and again for the update, reads and writes the weight and
+    // both averages, and writes the bf16 copy that the model computes with.
     const bool apart = element() < kFp32;
     const double each = 2 * element() + 2 * 3 * kFp32 + (apart ? element() : 0);
     bytes_["optimizer and clipping"] += each * static_cast<double>(parameters_);

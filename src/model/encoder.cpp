@@ -8,7 +8,8 @@ EncoderBlock::EncoderBlock(const ModelConfig& config, int64_t layer)
   mixer_ = register_module("mixer", nn::make_mixer(mixer_options(config, Side::Encoder, layer)));
   mixer_norm_ = register_module("mixer_norm", norm());
   if (config.has_encoder_attention(layer)) {
-    attention_ = register_module("attention", nn::make_mixer(encoder_attention_options(config)));
+    attention_ = register_module("attention", std::make_shared<nn::SelfAttention>(
+                                                  mixer_options(config, Side::Encoder, layer)));
     attention_norm_ = register_module("attention_norm", norm());
   }
   ffn_ = register_module("ffn", std::make_shared<nn::FeedForward>(feed_forward_options(config)));

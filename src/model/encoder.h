@@ -18,7 +18,7 @@ class EncoderBlock : public torch::nn::Module {
   nn::Residual residual_;
   std::shared_ptr<nn::Mixer> mixer_;
   std::shared_ptr<nn::Norm> mixer_norm_;
-  std::shared_ptr<nn::Mixer> attention_;  // only in encoder_attention_layers
+  std::shared_ptr<nn::SelfAttention> attention_;  // only in encoder_attention_layers
   std::shared_ptr<nn::Norm> attention_norm_;
   std::shared_ptr<nn::FeedForward> ffn_;
   std::shared_ptr<nn::Norm> ffn_norm_;

@@ -17,12 +17,6 @@ nn::MixerOptions mixer_options(const ModelConfig& config, Side side, int64_t lay
           .tap_dropout = config.tap_dropout};
 }
 
-nn::MixerOptions encoder_attention_options(const ModelConfig& config) {
-  nn::MixerOptions options = mixer_options(config, Side::Encoder, 0);
-  options.kind = MixerKind::Attention;
-  return options;
-}
-
 nn::AttentionOptions attention_options(const ModelConfig& config) {
   return {.channels = config.d_model,
           .heads = config.heads,

@@ -10,7 +10,6 @@ namespace convseq {
 
 // The options of each layer of a model.
 nn::MixerOptions mixer_options(const ModelConfig& config, Side side, int64_t layer);
-nn::MixerOptions encoder_attention_options(const ModelConfig& config);
 nn::AttentionOptions attention_options(const ModelConfig& config);
 nn::FeedForwardOptions feed_forward_options(const ModelConfig& config);
 nn::NormOptions norm_options(const ModelConfig& config);

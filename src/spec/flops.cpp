@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "convseq/base/error.h"
+#include "convseq/spec/mixer_description.h"
 
 namespace convseq {
 namespace {
@@ -33,38 +34,30 @@ int64_t plus(std::initializer_list<int64_t> terms) {
 // [rows, in] times [in, out]
 int64_t matmul(int64_t rows, int64_t in, int64_t out) { return times({2, rows, in, out}); }
 
-int64_t inner(const ModelConfig& config) { return config.heads * config.d_kv; }
-
 // Q Kᵀ and the weighted sum of V, over so many query-key pairs.
-int64_t attend(const ModelConfig& config, int64_t pairs) {
-  return times({2, 2, pairs, inner(config)});
-}
-
-int64_t self_attention(const ModelConfig& config, Side side, int64_t time) {
-  const int64_t pairs = side == Side::Decoder ? time * (time + 1) / 2 : time * time;
-  return plus({times({4, matmul(time, config.d_model, inner(config))}), attend(config, pairs)});
+int64_t attend(const AttentionHeads& heads, int64_t pairs) {
+  return times({2, 2, pairs, heads.inner()});
 }
 
 int64_t cross_attention(const ModelConfig& config, const Workload& work) {
-  const int64_t query_and_output = times({2, matmul(work.target, config.d_model, inner(config))});
-  const int64_t key_and_value = times({2, matmul(work.source, config.d_model, inner(config))});
-  return plus({query_and_output, key_and_value, attend(config, work.target * work.source)});
+  const AttentionHeads heads{.heads = config.heads, .channels = config.d_kv};
+  const int64_t query_and_output = times({2, matmul(work.target, config.d_model, heads.inner())});
+  const int64_t key_and_value = times({2, matmul(work.source, config.d_model, heads.inner())});
+  return plus({query_and_output, key_and_value, attend(heads, work.target * work.source)});
 }
 
-int64_t convolution(const ModelConfig& config, Side side, int64_t layer, int64_t time) {
-  const int64_t d = config.d_model, kernel = config.kernels(side)[layer];
-  const int64_t input = matmul(time, d, config.glu ? 2 * d : d);
-  const int64_t taps =
-      config.mixer == MixerKind::Dynamic ? matmul(time, d, config.conv_heads * kernel) : 0;
-  return plus({input, taps, times({2, time, kernel, d}), matmul(time, d, d)});
+int64_t mixer(const MixerLayer& layer, Side side, int64_t time) {
+  int64_t sum = times({2, time, layer.multiply_adds});
+  for (const MixerMatmul& each : layer.matmuls) sum = plus({sum, matmul(time, each.in, each.out)});
+  if (!layer.attention) return sum;
+  const int64_t pairs = side == Side::Decoder ? time * (time + 1) / 2 : time * time;
+  return plus({sum, attend(*layer.attention, pairs)});
 }
 
 int64_t mixers(const ModelConfig& config, Side side, int64_t time) {
   int64_t sum = 0;
   for (int64_t layer = 0; layer < config.layers(side); ++layer) {
-    sum =
-        plus({sum, config.mixer == MixerKind::Attention ? self_attention(config, side, time)
-                                                        : convolution(config, side, layer, time)});
+    sum = plus({sum, mixer(mixer_layer(config, side, layer), side, time)});
   }
   return sum;
 }
@@ -80,7 +73,8 @@ FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
   const auto added = static_cast<int64_t>(config.encoder_attention_layers.size());
   FlopParts parts = {
       {"encoder mixers", mixers(config, Side::Encoder, work.source)},
-      {"encoder attention", times({added, self_attention(config, Side::Encoder, work.source)})},
+      {"encoder attention",
+       times({added, mixer(added_attention(config), Side::Encoder, work.source)})},
       {"encoder FFN", times({config.encoder_layers, feed_forward(config, work.source)})},
       {"decoder mixers", mixers(config, Side::Decoder, work.target)},
       {"decoder cross-attention", times({config.decoder_layers, cross_attention(config, work)})},
@@ -104,21 +98,23 @@ std::optional<int64_t> receptive_field(const ModelConfig& config, Side side) {
   if (config.has_self_attention(side)) return std::nullopt;
   int64_t field = 1;
   for (int64_t layer = 0; layer < config.layers(side); ++layer) {
-    field += (config.kernels(side)[layer] - 1) * config.spacing(side)[layer];
+    const auto reach = mixer_layer(config, side, layer).reach;
+    if (!reach) return std::nullopt;
+    field += *reach;
   }
   return field;
 }
 
 DecodeBytes decode_state_bytes(const ModelConfig& config, int64_t source, int64_t position,
                                int64_t bytes_per_element) {
+  const int64_t inner = config.heads * config.d_kv;
   DecodeBytes bytes;
   for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
-    const int64_t reach =
-        (config.kernels(Side::Decoder)[layer] - 1) * config.spacing(Side::Decoder)[layer];
-    const int64_t mixer = config.mixer == MixerKind::Attention ? times({2, position, inner(config)})
-                                                               : times({reach, config.d_model});
-    bytes.mixers = plus({bytes.mixers, times({mixer, bytes_per_element})});
-    bytes.source = plus({bytes.source, times({2, source, inner(config), bytes_per_element})});
+    const MixerLayer mixer = mixer_layer(config, Side::Decoder, layer);
+    const int64_t values =
+        plus({mixer.state_values, times({mixer.state_values_per_token, position})});
+    bytes.mixers = plus({bytes.mixers, times({values, bytes_per_element})});
+    bytes.source = plus({bytes.source, times({2, source, inner, bytes_per_element})});
   }
   return bytes;
 }

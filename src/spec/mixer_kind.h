@@ -14,4 +14,6 @@ inline constexpr auto kEnumNames<MixerKind> =
                                         {MixerKind::Dynamic, "dynamic"},
                                         {MixerKind::Dilated, "dilated"}});
 
+inline constexpr MixerKind kDefaultMixer = MixerKind::Light;
+
 }  // namespace convseq

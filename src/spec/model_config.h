@@ -12,7 +12,7 @@ namespace convseq {
 
 enum class Side { Encoder, Decoder };
 
-// One value for every layer, or one a layer.
+// One value for every layer, or one value per layer.
 struct PerLayer {
   std::vector<int64_t> values;
 
@@ -28,7 +28,7 @@ inline constexpr const char* kConfigFile = "config.json";
 // All that decides a model's shape: `config.json` of a model folder. Checked when it is read; what
 // is built from it trusts it.
 struct ModelConfig {
-  MixerKind mixer = MixerKind::Light;
+  MixerKind mixer = kDefaultMixer;
   int64_t vocab_size = 32128;
   int64_t d_model = 768;
   int64_t d_ff = 3072;
@@ -56,7 +56,7 @@ struct ModelConfig {
 
   bool tie_embeddings = true;
   int64_t classes = 0;              // > 0: a linear head on the mean of the encoder's output
-  std::vector<std::string> labels;  // what the classes mean, one a class; may be empty
+  std::vector<std::string> labels;  // the names of the classes, one per class; may be empty
   double dropout = 0;
   double tap_dropout = 0;
 
@@ -68,6 +68,7 @@ struct ModelConfig {
   static ModelConfig load(const std::filesystem::path& path);
   static ModelConfig from_json(const JsonObject& json);
   Json to_json() const;
+  static std::vector<std::string> keys();  // of config.json, beside model_type
 
   int64_t layers(Side side) const {
     return side == Side::Encoder ? encoder_layers : decoder_layers;

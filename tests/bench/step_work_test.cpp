@@ -3,18 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "convseq/model/seq2seq.h"
+#include "convseq/spec/mixer_description.h"
 #include "convseq/spec/presets.h"
 
 namespace convseq::bench {
 namespace {
 
 double convolution_flops(const ModelConfig& config, const StepShape& shape) {
-  if (config.mixer == MixerKind::Attention) return 0;
   int64_t sum = 0;
   for (const Side side : {Side::Encoder, Side::Decoder}) {
     const int64_t time = side == Side::Encoder ? shape.work.source : shape.work.target;
     for (int64_t layer = 0; layer < config.layers(side); ++layer) {
-      sum += 2 * time * config.kernels(side)[layer] * config.d_model;
+      sum += 2 * time * mixer_layer(config, side, layer).multiply_adds;
     }
   }
   return static_cast<double>(training_flops(shape.batch * sum));

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "convseq/model/seq2seq.h"
+#include "convseq/spec/mixer_description.h"
 #include "convseq/train/optim/adafactor.h"
 #include "convseq/train/step/token_loss.h"
 
@@ -13,13 +14,13 @@ namespace convseq {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
-// Of libtorch's own code and buffers, once a CPU computes; a GPU's are not in the host's memory.
+// Libtorch's own code and buffers in a CPU run. In a GPU run they are not in the GPU's memory.
 constexpr double kLibraryBytes = 50e6;
 
 double real(int64_t value) { return static_cast<double>(value); }
 
-// Numbers of the compute type. Those that are kept add up over the layers; of the temporary ones
-// only the largest layer's are there at a time.
+// Counts of values in the compute type. Kept values add up over the layers; of the temporary values
+// only those of the largest layer exist at a time.
 struct Numbers {
   double kept = 0;
   double temporary = 0;
@@ -39,7 +40,7 @@ class ActivationCount {
     const double positions = positions_of(side);
     for (int64_t layer = 0; layer < config_.layers(side); ++layer) {
       const Numbers block = this->block(side, layer);
-      // Recomputed blocks keep their input alone, and one of them all the rest at a time.
+      // Recomputed blocks keep only their input; the rest exists for one block at a time.
       all =
           all + (shape_.recompute ? Numbers{positions * d_, block.kept + block.temporary} : block);
     }
@@ -54,10 +55,10 @@ class ActivationCount {
 
   Numbers block(Side side, int64_t layer) const {
     const double positions = positions_of(side);
-    Numbers sum =
-        joined(positions, mixer(side, layer)) + joined(positions, feed_forward(positions));
+    Numbers sum = joined(positions, mixer(mixer_layer(config_, side, layer), side)) +
+                  joined(positions, feed_forward(positions));
     if (side == Side::Encoder && config_.has_encoder_attention(layer)) {
-      sum = sum + joined(positions, self_attention(side));
+      sum = sum + joined(positions, mixer(added_attention(config_), side));
     }
     if (side == Side::Decoder) sum = sum + joined(positions, cross_attention());
     return sum;
@@ -70,35 +71,29 @@ class ActivationCount {
     return branch;
   }
 
-  Numbers mixer(Side side, int64_t layer) const {
-    if (config_.mixer == MixerKind::Attention) return self_attention(side);
-    const double positions = positions_of(side), projected = config_.glu ? 2 * d_ : d_;
-    double kept = positions * (projected + d_);  // X W, and the convolution's output
-    if (config_.mixer == MixerKind::Dynamic) {   // its input apart, and a position's taps
-      kept += positions * (d_ + real(config_.conv_heads) * real(config_.kernels(side)[layer]));
-    }
-    return {kept, positions * (projected + d_)};
-  }
-
-  Numbers self_attention(Side side) const {
+  Numbers mixer(const MixerLayer& layer, Side side) const {
+    const double positions = positions_of(side);
+    const Numbers own{positions * real(layer.kept_values),
+                      positions * real(layer.temporary_values)};
+    if (!layer.attention) return own;
     const double time = real(side == Side::Encoder ? shape_.source : shape_.target);
-    return attention(time, time, config_.positions == Positions::Relative);
+    return own + attention(*layer.attention, time, time, config_.positions == Positions::Relative);
   }
 
   Numbers cross_attention() const {
-    return attention(real(shape_.target), real(shape_.source), /*has_bias=*/false);
+    const AttentionHeads heads{.heads = config_.heads, .channels = config_.d_kv};
+    return attention(heads, real(shape_.target), real(shape_.source), /*has_bias=*/false);
   }
 
   // Queries and outputs, keys and values. Libtorch's CPU kernels that hold no matrix of all pairs
-  // know neither dropout nor a bias that learns.
-  Numbers attention(double queries, double keys, bool has_bias) const {
-    const double inner = real(config_.heads) * real(config_.d_kv);
-    const double projections = real(shape_.rows) * inner * 2 * (queries + keys);
-    const double bias = has_bias ? real(config_.heads) * queries * keys : 0;
+  // support neither dropout nor a trainable bias.
+  Numbers attention(const AttentionHeads& heads, double queries, double keys, bool has_bias) const {
+    const double projections = real(shape_.rows) * real(heads.inner()) * 2 * (queries + keys);
+    const double bias = has_bias ? real(heads.heads) * queries * keys : 0;
     if (shape_.device.is_cuda() || (!has_bias && config_.dropout == 0)) {
       return {projections + bias, projections};
     }
-    const double pairs = real(shape_.rows) * real(config_.heads) * queries * keys;
+    const double pairs = real(shape_.rows) * real(heads.heads) * queries * keys;
     const double copies = config_.dropout > 0 ? 3 : 1;  // softmax; dropout's mask and output
     return {projections * 1.5 + bias + copies * pairs, 3 * pairs};
   }

@@ -9,17 +9,17 @@
 
 namespace convseq {
 
-// What a run will hold in the memory of one device, in bytes, from its sizes alone. Doubles: sizes
-// that no machine has do not overflow.
+// The memory that a run takes on one device, in bytes, estimated from its sizes alone. They are
+// doubles, so that sizes beyond any machine do not overflow.
 struct MemoryEstimate {
-  double weights = 0;        // with bf16, its own and the fp32 masters
-  double gradients = 0;      // of all weights that learn
+  double weights = 0;        // with bf16, both the bf16 weights and the fp32 masters
+  double gradients = 0;      // of all trainable weights
   double optimizer = 0;      // running averages
   double activations = 0;    // kept for the backward pass, and the largest temporary tensors
   double update = 0;         // temporary tensors of the optimizer's step
-  bool accumulates = false;  // gradients are there while the next micro-batch is computed
+  bool accumulates = false;  // gradients are held while the next micro-batch is computed
 
-  double total() const;  // the peak of a step: activations and the update are never there at once
+  double total() const;          // the peak of a step: activations and the update never coexist
   std::string describe() const;  // "3.2 GB (weights 0.9, gradients 0.9, …)"
 };
 
@@ -28,7 +28,7 @@ struct TrainingShape {
   int64_t source = 512;
   int64_t target = 114;
   int64_t micro_batches = 1;
-  torch::Dtype precision = torch::kFloat32;  // that the model computes in
+  torch::Dtype precision = torch::kFloat32;  // of the model's arithmetic
   OptimizerKind optimizer = OptimizerKind::AdamWRms;
   bool recompute = false;
   bool pooled = false;  // the head on the encoder's output instead of a decoder
