@@ -57,6 +57,16 @@ std::vector<std::string> preset_names() {
 }
 
 ModelConfig find_model_config(const std::string& name_or_path,
+std::vector<std::string> preset_families() {
+  std::vector<std::string> names;
+  for (const auto& [kind, mixer] : kEnumNames<MixerKind>) {
+    for (const auto& [family, json] : files_under(kFamilies)) {
+      if (json.at("mixer") == mixer) names.push_back(family);
+    }
+  }
+  return names;
+}
+
                               const std::vector<std::string>& overrides) {
   const fs::path path = fs::is_directory(name_or_path) ? fs::path(name_or_path) / kConfigFile
                                                        : fs::path(name_or_path);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "convseq/base/file/json_file.h"
+#include "convseq/spec/mixer_kind.h"
 #include "program.h"
 #include "temp_folder.h"
 
@@ -107,7 +108,8 @@ TEST(Bench, MeasuresATrainingStepAgainstAPeer) {
 
 TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {
   const Measured length = measure("length --lengths 8,16 --tokens 16 --rounds 1" + kSmall);
-  for (const std::string& mixer : {"attention", "depthwise", "light", "dynamic", "dilated"}) {
+  for (const auto& each : kEnumNames<MixerKind>) {
+    const std::string mixer(each.second);
     for (const std::string& at : {"_8", "_16"}) {
       expect_names(length,
                    {"encoder_" + mixer + at, "step_" + mixer + at,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "convseq/spec/presets.h"
 #include "program.h"
 #include "temp_folder.h"
 
@@ -44,8 +45,8 @@ TEST(Program, HelpsEveryCommandWithAnExample) {
 }
 
 TEST(Inspect, PrintsTheBaseModels) {
-  for (const char* family : {"transformer", "depthwise", "light", "dynamic", "dilated"}) {
-    const auto outcome = run_convseq(std::string("inspect --json paper-") + family + "-base");
+  for (const std::string& family : preset_families()) {
+    const auto outcome = run_convseq("inspect --json " + family + "-base");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
     const auto json = nlohmann::json::parse(outcome.output);
     EXPECT_GE(json["parameters"], 200'000'000);

@@ -14,9 +14,6 @@ using testing::TempFolder;
 
 namespace {
 
-constexpr auto kFamilies =
-    std::to_array({"transformer", "depthwise", "light", "dynamic", "dilated"});
-
 class Finetuning : public ::testing::Test {
  protected:
   void SetUp() override { vocabulary_ = testing::small_tokenizer(folder_).vocabulary().size(); }
@@ -46,13 +43,13 @@ class Finetuning : public ::testing::Test {
     return find_task(folder_.file("task.json", json.dump()).string());
   }
 
-  FinetuneOptions options(const std::string& out, const std::string& family = "light") {
+  FinetuneOptions options(const std::string& out, const std::string& family = "paper-light") {
     FinetuneOptions options;
     options.out = folder_ / out;
     options.task = task(32);
     options.tokenizer = folder_ / "small.model";
     options.model = find_model_config(
-        fmt::format("paper-{}-tiny", family),
+        family + "-tiny",
         {fmt::format("vocab_size={}", vocabulary_), "d_model=32", "d_ff=64", "heads=2", "d_kv=16"});
     options.schedule.warmup_steps = 5;
     options.schedule.learning_rate = 2e-2;
@@ -78,7 +75,7 @@ class Finetuning : public ::testing::Test {
 };
 
 TEST_F(Finetuning, EveryMixerLearns32ExamplesByHeart) {
-  for (const char* family : kFamilies) {
+  for (const std::string& family : preset_families()) {
     auto run = options(family, family);
     run.limits.steps = 300;
     run.save_every = run.validate_every = 300;

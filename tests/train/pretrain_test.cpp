@@ -93,10 +93,9 @@ TEST_F(Pretraining, MicroBatchesGiveTheGradientOfTheBatch) {
 }
 
 TEST_F(Pretraining, LearnsWithEveryMixerInFp32AndBf16) {
-  for (const char* family : {"transformer", "depthwise", "light", "dynamic", "dilated"}) {
+  for (const std::string& family : preset_families()) {
     for (auto compute : {torch::kFloat32, torch::kBFloat16}) {
-      auto run = options(fmt::format("{}-{}", family, torch::toString(compute)),
-                         fmt::format("paper-{}-tiny", family));
+      auto run = options(fmt::format("{}-{}", family, torch::toString(compute)), family + "-tiny");
       run.compute = compute;
       run.limits.steps = 40;
       run.save_every = 100;

@@ -8,8 +8,6 @@
 namespace convseq::cli {
 namespace {
 
-const std::vector<std::string> kFamilies = {"transformer", "light", "dynamic"};
-
 struct Flags {
   BenchFlags common;
   BenchModels models;
@@ -41,7 +39,7 @@ void run(Flags& flags) {
       options.positions.push_back(position);
     }
   }
-  options.models = flags.models.configs(flags.common, kFamilies);
+  options.models = flags.models.configs(flags.common);
   BenchRun run(flags.common, "bench decode", {"speed", "state"});
   options.watch = run.watch();
   const auto speeds = bench::measure_decoding(options);
@@ -57,7 +55,7 @@ void add_bench_decode(CLI::App& bench) {
   bench::DecodeSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "decode", "Measure greedy decoding by position: tokens per second, bytes of decode state");
-  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  add_model_flags(*command, flags->models);
   add_counts(*command, "--positions", options.positions,
              "Positions to measure at, ascending (default: 16, 32 … 256 on a CPU, … 2048 on a GPU)",
              {.max = kLongest});

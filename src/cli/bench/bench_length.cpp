@@ -8,9 +8,6 @@
 namespace convseq::cli {
 namespace {
 
-const std::vector<std::string> kFamilies = {"transformer", "depthwise", "light", "dynamic",
-                                            "dilated"};
-
 struct Flags {
   BenchFlags common;
   BenchModels models;
@@ -61,7 +58,7 @@ void run(Flags& flags) {
   options.training.max_memory = flags.common.max_memory;
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 1024, options.tokens);
   if (options.lengths.empty()) options.lengths = default_lengths(options.training.device);
-  options.models = flags.models.configs(flags.common, kFamilies);
+  options.models = flags.models.configs(flags.common);
   BenchRun run(flags.common, "bench length", {"speed", "flops"});
   options.watch = run.watch();
   const auto speeds = bench::measure_lengths(options);
@@ -78,7 +75,7 @@ void add_bench_length(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand(
       "length",
       "Measure speed, FLOPs and memory by source length, as in the paper's Figures 1 and 2");
-  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  add_model_flags(*command, flags->models);
   add_counts(*command, "--lengths", options.lengths,
              "Source lengths (default: 64, 128 … 1024 on a CPU, … 16384 on a GPU)",
              {.max = kLongest});

@@ -71,26 +71,22 @@ void add_rounds(CLI::App& command, int& rounds) {
             {.max = 1'000'000});
 }
 
-std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags,
-                                              const std::vector<std::string>& families) const {
+std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags) const {
   std::vector<std::string> chosen = names;
   if (chosen.empty()) {
     const std::string size = device_of(flags.device).is_cuda() ? "base" : "tiny";
-    for (const std::string& family : families) {
-      chosen.push_back(fmt::format("paper-{}-{}", family, size));
-    }
+    for (const std::string& family : preset_families()) chosen.push_back(family + "-" + size);
   }
   std::vector<ModelConfig> configs;
   for (const std::string& name : chosen) configs.push_back(find_model_config(name, overrides));
   return configs;
 }
 
-void add_model_flags(CLI::App& command, BenchModels& models, const std::string& families) {
+void add_model_flags(CLI::App& command, BenchModels& models) {
   command
       .add_option("--models,--model", models.names,
-                  fmt::format("Presets, config files or model folders (default: paper-{{{}}}, base "
-                              "on a GPU, tiny on a CPU)",
-                              families))
+                  "Presets, config files or model folders (default: the preset of every mixer, "
+                  "base on a GPU, tiny on a CPU)")
       ->type_name("MODEL,...")
       ->delimiter(',');
   command.add_option("--set", models.overrides, "Config override, such as --set kernel_sizes=15")

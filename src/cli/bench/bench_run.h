@@ -33,19 +33,17 @@ void add_bench_flags(CLI::App& command, BenchFlags& flags);
 void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description);
 void add_rounds(CLI::App& command, int& rounds);
 
-// Which models; none named: the defaults of this device, "paper-light-tiny" on a CPU, "-base" on a
-// GPU.
+// The models to measure. If none is named, the preset of every mixer: tiny on a CPU, base on a GPU.
 struct BenchModels {
   std::vector<std::string> names;
   std::vector<std::string> overrides;
 
-  std::vector<ModelConfig> configs(const BenchFlags& flags,
-                                   const std::vector<std::string>& families) const;
+  std::vector<ModelConfig> configs(const BenchFlags& flags) const;
 };
 
-void add_model_flags(CLI::App& command, BenchModels& models, const std::string& families);
+void add_model_flags(CLI::App& command, BenchModels& models);
 
-// `given`, or what suits the device.
+// `given`, or the default of the device.
 template <class T>
 T or_default(const std::optional<T>& given, const BenchFlags& flags, T on_cpu, T on_gpu) {
   if (given) return *given;

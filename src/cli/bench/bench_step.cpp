@@ -8,8 +8,6 @@
 namespace convseq::cli {
 namespace {
 
-const std::vector<std::string> kFamilies = {"light", "dynamic", "transformer"};
-
 struct Flags {
   BenchFlags common;
   BenchModels models;
@@ -83,7 +81,7 @@ void run(Flags& flags) {
   options.work.source = or_default<int64_t>(flags.source, flags.common, 64, options.work.source);
   options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
-  options.models = flags.models.configs(flags.common, kFamilies);
+  options.models = flags.models.configs(flags.common);
   require(!options.profile || options.training.device.is_cuda(),
           "--profile: needs a GPU, but the device is {}; use --device cuda",
           options.training.device.str());
@@ -108,7 +106,7 @@ void add_bench_step(CLI::App& bench) {
   bench::StepSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "step", "Time a training step on random tokens against its matmuls and memory traffic");
-  add_model_flags(*command, flags->models, fmt::format("{}", fmt::join(kFamilies, ",")));
+  add_model_flags(*command, flags->models);
   add_count(*command, "--source", flags->source,
             "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
   add_count(*command, "--target", flags->target,
