@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "convseq/model/seq2seq.h"
 #include "convseq/spec/presets.h"
 #include "temp_folder.h"
 
@@ -27,8 +26,7 @@ std::string refusal(const std::string& key, const Json& value) {
 
 TEST(ModelConfig, RefusesByKeyValueAndWhatIsAllowed) {
   const std::vector<std::tuple<std::string, Json, std::string>> table = {
-      {"mixer", "lite",
-       "mixer is \"lite\"; allowed: attention, depthwise, light, dynamic, dilated"},
+      {"mixer", "lite", "mixer is \"lite\"; allowed: " + all_names<MixerKind>()},
       {"norm", 3, "norm is 3; allowed: branch_layer_norm, pre_rms_norm"},
       {"ffn", "gelu", "ffn is \"gelu\"; allowed: relu, gated_gelu"},
       {"positions", "sinus", "positions is \"sinus\"; allowed: none, learned, relative"},
@@ -74,6 +72,16 @@ TEST(ModelConfig, NamesAMissingKey) {
             "x.json: d_ff is missing");
 }
 
+TEST(ModelConfig, IsDocumentedKeyByKey) {
+  const std::string document = read_text_file(CONVSEQ_SOURCE_DIR "/docs/models.md");
+  for (const std::string& key : ModelConfig::keys()) {
+    EXPECT_NE(document.find("\n| `" + key + "` | "), document.npos) << key;
+  }
+  for (const auto& [kind, name] : kEnumNames<MixerKind>) {
+    EXPECT_NE(document.find(fmt::format("`{}`", name)), document.npos) << name;
+  }
+}
+
 TEST(ModelConfig, ReadsWhatItWrites) {
   for (const std::string& name : preset_names()) {
     const ModelConfig config = find_model_config(name, {"decoder_kernel_sizes=5", "dropout=0.1"});
@@ -81,8 +89,13 @@ TEST(ModelConfig, ReadsWhatItWrites) {
   }
 }
 
-TEST(Presets, AreFiveFamiliesInFourSizes) {
-  EXPECT_EQ(preset_names().size(), 20u);
+TEST(Presets, AreAFamilyPerMixerInFourSizes) {
+  EXPECT_EQ(preset_families().size(), kEnumNames<MixerKind>.size());
+  EXPECT_EQ(preset_names().size(), 4 * preset_families().size());
+  for (const auto& [kind, name] : kEnumNames<MixerKind>) {
+    const size_t family = static_cast<size_t>(kind);
+    EXPECT_EQ(find_model_config(preset_families()[family] + "-tiny").mixer, kind) << name;
+  }
   for (const std::string& name : preset_names()) EXPECT_NO_THROW(find_model_config(name)) << name;
 }
 
