@@ -35,7 +35,7 @@ def linear(inputs, outputs):
     return nn.Linear(inputs, outputs, bias=False)
 
 
-def of_layer(value, layer):  # kernel_sizes and dilations are one number, or one a layer
+def of_layer(value, layer):  # kernel_sizes and dilations are one number, or one per layer
     return value[layer] if isinstance(value, list) else value
 
 
@@ -53,12 +53,26 @@ def norm(c):
     return kind(c["d_model"], eps=c["norm_eps"])
 
 
+def tap_offsets(c, layer, causal):  # of the inputs that the taps of output i read, from i
+    k = of_layer(c["kernel_sizes"], layer)
+    centre = k if causal else math.ceil((k + 1) / 2)  # the tap, 1..k, that falls on i itself
+    return [(j - centre) * of_layer(c["dilations"], layer) for j in range(1, k + 1)]
+
+
+def convolve(x, kernels, offsets):  # kernels [d,k] or [B,T,d,k]; outside the sequence is zero
+    y, length = torch.zeros_like(x), x.size(1)
+    for j, offset in enumerate(offsets):
+        at = torch.arange(length) + offset
+        inside = (at >= 0) & (at < length)
+        y = y + kernels[..., j] * x[:, at.clamp(0, length - 1)] * inside[:, None]
+    return y
+
+
 class Conv(nn.Module):
     def __init__(self, c, layer, causal):
         super().__init__()
         d, k, self.c = c["d_model"], of_layer(c["kernel_sizes"], layer), c
-        centre = k if causal else math.ceil((k + 1) / 2)  # the tap, 1..k, that falls on i itself
-        self.offsets = [(j - centre) * of_layer(c["dilations"], layer) for j in range(1, k + 1)]
+        self.offsets = tap_offsets(c, layer, causal)
         self.input = linear(d, 2 * d if c["glu"] else d)
         self.output = linear(d, d)
         if c["mixer"] == "dynamic":
@@ -83,13 +97,7 @@ class Conv(nn.Module):
             value, gate = x1.chunk(2, dim=-1)
             x1 = value * gate.sigmoid()
         x1 = x1 * real[..., None]
-        kernels, length = self.kernels(x1), x.size(1)
-        x2 = torch.zeros_like(x1)
-        for j, offset in enumerate(self.offsets):
-            at = torch.arange(length) + offset
-            inside = (at >= 0) & (at < length)
-            x2 = x2 + kernels[..., j] * x1[:, at.clamp(0, length - 1)] * inside[:, None]
-        return self.output(x2)
+        return self.output(convolve(x1, self.kernels(x1), self.offsets))
 
 
 class Attention(nn.Module):
@@ -106,6 +114,15 @@ class Attention(nn.Module):
         scores = torch.einsum("bthe,bshe->bhts", q, k) + bias  # T5: not divided by sqrt(d_kv)
         weights = scores.masked_fill(~visible[:, None], -math.inf).softmax(-1)
         return self.output(torch.einsum("bhts,bshe->bthe", weights, v).flatten(2))
+
+
+MIXERS = {  # by name, each made from (config, layer, causal)
+    "attention": lambda c, layer, causal: Attention(c),
+    "depthwise": Conv,
+    "light": Conv,
+    "dynamic": Conv,
+    "dilated": Conv,
+}
 
 
 class FFN(nn.Module):
@@ -125,7 +142,7 @@ class Block(nn.Module):
     def __init__(self, c, layer, decoder):
         super().__init__()
         self.pre = c["norm"] == "pre_rms_norm"
-        self.mixer = Attention(c) if c["mixer"] == "attention" else Conv(c, layer, causal=decoder)
+        self.mixer = MIXERS[c["mixer"]](c, layer, decoder)
         self.mixer_norm = norm(c)
         if not decoder and layer in c["encoder_attention_layers"]:
             self.attention, self.attention_norm = Attention(c), norm(c)
