@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/random.h"
 #include "convseq/data/batch_plan.h"
 #include "convseq/data/rank_rows.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "convseq/base/error.h"
+#include "convseq/base/random.h"
 #include "temp_folder.h"
 
 namespace convseq {

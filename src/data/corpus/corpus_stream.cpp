@@ -1,7 +1,6 @@
 #include "convseq/data/corpus/corpus_stream.h"
 
 #include "convseq/base/checksum.h"
-#include "convseq/base/log.h"
 #include "convseq/data/corpus/shard/shard_groups.h"
 #include "convseq/data/corpus/text_groups.h"
 #include "convseq/data/random_use.h"
@@ -16,8 +15,8 @@ CorpusStream::CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Obj
   require(!options_.corpora.empty(), "pre-training needs a corpus");
   cursor_.version = start.version;
   require(options_.batch_rows >= options_.rank.count,
-          "a batch of {} examples for {} processes; each needs one", options_.batch_rows,
-          options_.rank.count);
+          "a batch of {} examples for {} processes; each process needs at least one",
+          options_.batch_rows, options_.rank.count);
   for (size_t i = 0; i < options_.corpora.size(); ++i) {
     const CorpusShare& share = options_.corpora[i];
     require(share.weight > 0, "{}: its weight is {}; it must be more than 0", share.corpus,
@@ -28,9 +27,8 @@ CorpusStream::CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Obj
   cursor_.examples = start.examples;
   cursor_.fingerprint = fingerprint();
   require(start == StreamCursor{} || start.fingerprint == cursor_.fingerprint,
-          "the cursor to go on from belongs to other corpora, weights, lengths, another objective "
+          "the cursor to resume from belongs to other corpora, weights, lengths, another objective "
           "or another seed");
-  log::info("{}", objective_->describe(segment_length_));
   batches_.emplace(
       PrefetcherOptions{.threads = options_.threads, .capacity = options_.batches_ahead},
       [this] { return draw(); }, [this](Draft draft) { return make(std::move(draft)); });
@@ -60,7 +58,10 @@ uint32_t CorpusStream::fingerprint() const {
   for (size_t i = 0; i < corpora_.size(); ++i) {
     all += fmt::format(" {}:{}", corpora_[i].fingerprint(), options_.corpora[i].weight);
   }
-  if (cursor_.version > 1) all += " " + objective_->identity();
+  const bool before_objectives = cursor_.version == 1;  // the only one was span corruption
+  if (!before_objectives || objective_->kind() != ObjectiveKind::SpanCorruption) {
+    all += " " + objective_->fingerprint();
+  }
   return crc32_of(all);
 }
 

@@ -12,28 +12,28 @@ namespace convseq {
 
 struct CorpusShare {
   std::string corpus;   // a folder of token shards, or raw text as expand_corpus() takes it
-  double weight = 1.0;  // of all examples, this share against the others'
+  double weight = 1.0;  // in proportion to those of the other corpora
 };
 
 struct CorpusStreamOptions {
   std::vector<CorpusShare> corpora;
   int64_t batch_rows = 128;          // of the global batch, over all ranks
-  ExampleLengths room = {512, 114};  // of an example
+  ExampleLengths room = {512, 114};  // maximum lengths of an example
   uint64_t seed = 0;
   Rank rank = {};
-  size_t threads = 1;             // that tokenize raw text, and as many that corrupt
-  size_t batches_ahead = 4;       // the queue's bound
-  BadLines* bad_lines = nullptr;  // of raw text; null: a bad line stops
+  size_t threads = 1;             // for tokenizing raw text, and as many for making examples
+  size_t batches_ahead = 4;       // capacity of the queue
+  BadLines* bad_lines = nullptr;  // of raw text; null: a bad line is an Error
 };
 
 struct StreamBatch {
   Batch batch;         // this rank's rows of the global batch
-  StreamCursor after;  // to go on behind it
+  StreamCursor after;  // the position after this batch
 };
 
-// Pre-training batches without end. Each example is drawn from one of the corpora, by weight, and
-// made by the objective with random numbers keyed by its name in the corpus: what global batch n
-// holds is a function of (options, cursor), whatever the ranks and threads.
+// An endless stream of pre-training batches. Each segment is drawn from one of the corpora, by
+// weight, and the objective makes an example of it with random numbers keyed by its cursor in the
+// corpus. Global batch n is a function of (options, cursor), independent of ranks and threads.
 class CorpusStream {
  public:
   CorpusStream(const Tokenizer& tokenizer, std::shared_ptr<const Objective> objective,
@@ -43,7 +43,7 @@ class CorpusStream {
   int64_t segment_length() const { return segment_length_; }
 
  private:
-  struct Draft {  // the segments of a batch, yet to be corrupted
+  struct Draft {  // the segments of a batch, before the objective
     std::vector<int32_t> ids;
     std::vector<size_t> ends;
     std::vector<Random> randoms;

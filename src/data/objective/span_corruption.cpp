@@ -8,11 +8,11 @@
 namespace convseq {
 namespace {
 
-// round() of Python and TensorFlow: halves go to the even neighbour (the default rounding mode).
+// round() of Python and TensorFlow: halves are rounded to even (the default rounding mode).
 int64_t round_half_even(double value) { return static_cast<int64_t>(std::nearbyint(value)); }
 
-// Cuts `items` into `parts` parts of one item or more, all ways equally likely; where each part
-// ends. Floyd's sampling draws `parts - 1` of the `items - 1` places between two items.
+// Cuts `items` into `parts` parts of one item or more, all ways equally likely, and returns where
+// each part ends. Floyd's sampling draws `parts - 1` of the `items - 1` places between two items.
 std::vector<int64_t> random_cuts(int64_t items, int64_t parts, Random& random) {
   const int64_t places = items - 1;
   std::vector<char> cut(static_cast<size_t>(places));
@@ -31,7 +31,7 @@ std::vector<int64_t> random_cuts(int64_t items, int64_t parts, Random& random) {
 
 }  // namespace
 
-SpanCorruption::SpanCorruption(Vocabulary vocabulary, SpanCorruptionOptions options)
+SpanCorruption::SpanCorruption(Vocabulary vocabulary, Options options)
     : vocabulary_(vocabulary), options_(options) {
   require(options.noise_density > 0 && options.noise_density < 1,
           "span corruption: noise density {} does not lie between 0 and 1", options.noise_density);
@@ -71,7 +71,7 @@ std::string SpanCorruption::describe(int64_t segment_length) const {
   return line;
 }
 
-std::string SpanCorruption::identity() const {
+std::string SpanCorruption::fingerprint() const {
   return fmt::format("span corruption {} {} {}", options_.noise_density, options_.mean_span_length,
                      vocabulary_.pieces());
 }

@@ -9,7 +9,7 @@
 #include "convseq/data/corpus/segmenter.h"
 #include "convseq/data/corpus/shard/shard_groups.h"
 #include "convseq/data/corpus/shard/token_shard_writer.h"
-#include "convseq/data/objective/span_corruption.h"
+#include "convseq/data/objective/make_objective.h"
 #include "data/corpus/small_corpus.h"
 
 namespace convseq {
@@ -60,7 +60,7 @@ class Stream : public ::testing::Test {
   }
 
   CorpusStream open(const CorpusStreamOptions& with, const StreamCursor& start = {}) const {
-    return {tokenizer, std::make_shared<SpanCorruption>(tokenizer.vocabulary()), with, start};
+    return {tokenizer, make_objective(objective, tokenizer.vocabulary()), with, start};
   }
 
   std::vector<StreamBatch> run(const CorpusStreamOptions& with, int batches,
@@ -101,7 +101,23 @@ class Stream : public ::testing::Test {
   std::string corpus = write_small_corpus(folder, 3, 50);
   std::string shards = (folder / "shards").string();
   CorpusStreamOptions options;
+  ObjectiveOptions objective;
 };
+
+TEST_F(Stream, GlobalBatchesOfEveryObjectiveAreTheSameForAnyRanks) {
+  for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
+    objective.kind = kind;
+    const std::vector<StreamBatch> alone = run(options, 20);
+    expect_same(run_ranks(3, 2, 20), alone, 0, std::string(name));
+    expect_same(run(options, 9, alone[10].after), alone, 11, std::string(name));
+    for (const StreamBatch& each : alone) {
+      EXPECT_LE(each.batch.source_width, options.room.source) << name;
+      EXPECT_LE(each.batch.target_width, options.room.target) << name;
+      EXPECT_EQ(each.batch.source_width, alone[0].batch.source_width) << name;
+      EXPECT_EQ(each.batch.target_width, alone[0].batch.target_width) << name;
+    }
+  }
+}
 
 TEST_F(Stream, GlobalBatchesAreTheSameForAnyRanksAndThreads) {
   const std::vector<StreamBatch> alone = run(options, 60);
@@ -197,15 +213,23 @@ TEST_F(Stream, RefusesWhatCannotWork) {
 }
 
 TEST_F(Stream, RefusesTheCursorOfAnotherObjective) {
-  const StreamCursor cursor = run(options, 1).back().after;
-  const auto other = std::make_shared<SpanCorruption>(
-      tokenizer.vocabulary(), SpanCorruptionOptions{.noise_density = 0.1501});
-  const CorpusStream same_length(tokenizer, other, options);
-  ASSERT_EQ(same_length.segment_length(), open(options).segment_length());
-  EXPECT_NE(message_of<Error>([&] {
-              CorpusStream(tokenizer, other, options, cursor);
-            }).find("another objective"),
-            std::string::npos);
+  StreamCursor cursor = run(options, 1).back().after;
+  const int64_t segment_length = open(options).segment_length();
+  const auto refuses = [&] {
+    const std::string message = message_of<Error>([&] { open(options, cursor); });
+    return message.find("another objective") != message.npos;
+  };
+  objective.numbers["noise"] = 0.1501;
+  ASSERT_EQ(open(options).segment_length(), segment_length);
+  EXPECT_TRUE(refuses());
+  for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
+    if (kind == ObjectiveKind::SpanCorruption) continue;
+    objective = {.kind = kind, .numbers = {}};
+    for (const int64_t version : {1, 2}) {
+      cursor.version = version;
+      EXPECT_TRUE(refuses()) << name << ", version " << version;
+    }
+  }
 }
 
 TEST_F(Stream, ACursorThatNamesNoVersionGoesOnByTheRulesItBeganWith) {
@@ -241,7 +265,7 @@ TEST_F(Stream, RefusesShardsOfAnotherTokenizer) {
       "other.model", train_tokenizer({testing::small_document(1), testing::small_document(2)},
                                      {.kind = TokenizerKind::Bpe, .pieces = 290})));
   EXPECT_NE(message_of<Error>([&] {
-              CorpusStream(other, std::make_shared<SpanCorruption>(other.vocabulary()), options);
+              CorpusStream(other, make_objective({}, other.vocabulary()), options);
             }).find("another tokenizer"),
             std::string::npos);
 }

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "convseq/base/enum_names.h"
+
+namespace convseq {
+
+enum class ObjectiveKind {
+  SpanCorruption,
+};
+
+template <>
+inline constexpr auto kEnumNames<ObjectiveKind> = std::to_array<EnumName<ObjectiveKind>>({
+    {ObjectiveKind::SpanCorruption, "span_corruption"},
+});
+
+}  // namespace convseq
