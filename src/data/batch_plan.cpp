@@ -20,7 +20,8 @@ ExampleLengths wider(const ExampleLengths& a, const ExampleLengths& b) {
 
 BatchPlan::BatchPlan(std::span<const ExampleLengths> lengths, const BatchPlanOptions& options,
                      int64_t epoch) {
-  require(options.tokens > 0, "a token budget of {} a batch; at least 1 is needed", options.tokens);
+  require(options.tokens > 0, "the token budget per batch is {}; it must be at least 1",
+          options.tokens);
   const auto length = [&](int64_t example) { return lengths[static_cast<size_t>(example)]; };
 
   std::vector<int64_t> order(lengths.size());

@@ -24,13 +24,13 @@ ExampleStream::ExampleStream(std::vector<Example> examples, const ExampleStreamO
                              ExampleCursor start)
     : examples_(std::move(examples)), options_(options), cursor_(start) {
   options_.plan.unkeyed = start.version == 1;
-  require(!examples_.empty(), "there are no examples to learn from");
+  require(!examples_.empty(), "there are no training examples");
   for (const Example& example : examples_) {
     lengths_.push_back({std::ssize(example.source), std::ssize(example.target)});
   }
   plan_epoch();
   require(cursor_.batch >= 0 && cursor_.batch < batches(),
-          "the cursor stands at batch {} of an epoch of {}: it was saved for other examples",
+          "the cursor is at batch {} of an epoch of {}: it was saved for other examples",
           cursor_.batch, batches());
 }
 

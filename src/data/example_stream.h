@@ -14,10 +14,10 @@ struct ExampleStreamOptions {
   Rank rank = {};
 };
 
-// Where a stream of examples stands: before batch `batch` of epoch `epoch`.
+// The position of a stream of examples: before batch `batch` of epoch `epoch`.
 struct ExampleCursor {
-  // 1, which a cursor has that names none: batches are planned unkeyed. A run goes on by the rules
-  // it began with.
+  // Version 1, which is not written down, plans batches unkeyed. A run resumes by the rules it
+  // started with.
   static constexpr int64_t kVersion = 2;
 
   int64_t epoch = 0;
@@ -30,13 +30,13 @@ struct ExampleCursor {
 };
 
 struct ExampleBatch {
-  Batch batch;                    // this rank's rows of the global batch; may be none
+  Batch batch;                    // this rank's rows of the global batch; may be empty
   std::vector<int64_t> examples;  // their numbers
-  ExampleCursor after;            // to go on behind it
+  ExampleCursor after;            // the position after this batch
 };
 
-// Fine-tuning batches without end, epoch after epoch, each planned anew. What global batch n holds
-// is a function of (examples, plan, cursor), whatever the ranks.
+// An endless stream of fine-tuning batches, with a new plan for each epoch. Global batch n is a
+// function of (examples, plan, cursor), independent of the number of ranks.
 class ExampleStream {
  public:
   ExampleStream(std::vector<Example> examples, const ExampleStreamOptions& options,
@@ -44,7 +44,7 @@ class ExampleStream {
 
   ExampleBatch next();
 
-  // Of the epoch that comes next or is under way:
+  // Of the current epoch, or of the next one where none has begun:
   int64_t batches() const { return std::ssize(plan_->batches()); }
   double padding_share() const { return plan_->padding_share(); }
 

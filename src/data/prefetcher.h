@@ -14,16 +14,16 @@ namespace convseq {
 
 struct PrefetcherOptions {
   size_t threads = 1;
-  size_t capacity = 4;  // results begun but not yet taken, at most; it bounds the memory
+  size_t capacity = 4;  // upper bound on results begun but not yet taken, and so on the memory
 };
 
-// Makes things ahead of time, on threads of its own, and hands them out in order. `draw` is called
-// by one thread at a time, in order, until it gives nothing; `make` by all threads at once:
+// Computes results ahead of time on its own threads, and returns them in order. One thread at a
+// time calls `draw`, in order, until it returns nothing; all threads call `make` concurrently:
 //
 //   Prefetcher<Lines, Tokens> tokens({.threads = 8}, read_lines, tokenize);
 //   while (auto each = tokens.next()) …
 //
-// What either throws comes out of next() in its place, and ends the sequence.
+// An exception of either is thrown by next() in its place, and ends the sequence.
 template <class Draft, class Result>
 class Prefetcher {
  public:
@@ -50,7 +50,7 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // Waits for the next result; nothing at the end, and from then on.
+  // Waits for the next result; returns nothing at the end and after it.
   std::optional<Result> next() {
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[taken_ % slots_.size()];
@@ -68,7 +68,7 @@ class Prefetcher {
  private:
   struct Slot {
     bool ready = false;
-    std::optional<Result> result;  // nothing, and no error: the end
+    std::optional<Result> result;  // empty without an error: the end
     std::exception_ptr error;
   };
 
@@ -104,7 +104,7 @@ class Prefetcher {
     }
   }
 
-  bool wait_for_room() {  // false: there is nothing more to do
+  bool wait_for_room() {  // false: no more work
     if (ended_) return false;
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return stopping_ || drawn_ - taken_ < slots_.size(); });
@@ -114,13 +114,13 @@ class Prefetcher {
   const Draw draw_;
   const Make make_;
 
-  std::mutex draw_mutex_;  // whose turn it is to draw; guards drawn_ and ended_
+  std::mutex draw_mutex_;  // held while drawing; guards drawn_ and ended_
   size_t drawn_ = 0;
   bool ended_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable room_, ready_;
-  std::vector<Slot> slots_;  // result number n stands in slot n modulo the capacity
+  std::vector<Slot> slots_;  // result n is in slot n modulo the capacity
   size_t taken_ = 0;
   bool stopping_ = false;
 

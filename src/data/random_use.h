@@ -4,7 +4,7 @@
 
 namespace convseq {
 
-// The first word of every key under a stream's seed, so that no two draws share their numbers.
+// The first word of every random key under a seed, so that no two uses draw the same numbers.
 enum RandomUse : uint64_t {
   kBlockOrder = 1,
   kFileOrder,

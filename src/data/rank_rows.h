@@ -4,14 +4,14 @@
 
 namespace convseq {
 
-// One of several processes that share every global batch.
+// One of several processes that split every global batch.
 struct Rank {
   int64_t index = 0;
   int64_t count = 1;
 };
 
-// The rows of a global batch that fall to one process: a run of them; all runs together are the
-// batch, and none is longer than another by more than one.
+// The contiguous rows of a global batch that one process takes. Together the processes take all
+// rows, and their numbers of rows differ by at most one.
 struct RankRows {
   int64_t begin = 0;
   int64_t end = 0;

@@ -13,7 +13,8 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-// "c4-validation.00000-of-00008.json.gz" holds the word "validation", "contest.txt" no "test".
+// "c4-validation.00000-of-00008.json.gz" contains the word "validation"; "contest.txt" does not
+// contain the word "test".
 bool names_held_out_data(const std::string& name) {
   static constexpr std::array<std::string_view, 5> kWords = {"validation", "valid", "val", "dev",
                                                              "test"};
@@ -43,7 +44,7 @@ std::vector<fs::path> files_in_folder(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string form = uncompressed_extension(entry.path());
     if (form != ".json" && form != ".jsonl" && form != ".txt") continue;
-    std::error_code no_file;  // a link that leads nowhere, or to itself
+    std::error_code no_file;  // a broken or circular link
     if (fs::is_regular_file(entry.path(), no_file)) files.push_back(entry.path());
     if (no_file) log::warning("{}: {}; left out", entry.path().string(), no_file.message());
   }
@@ -58,7 +59,7 @@ std::vector<fs::path> files_that_match(const std::string& pattern) {
   return files;
 }
 
-// The folders of a pattern that it spells out: "c4/en" of "c4/en/*.json.gz".
+// The folder in front of the first wildcard: "c4/en" of "c4/en/*.json.gz".
 fs::path fixed_part(const fs::path& pattern) {
   fs::path fixed;
   for (const fs::path& part : pattern.parent_path()) {
@@ -72,7 +73,7 @@ fs::path last_name(const fs::path& folder) {  // "en" of "c4/en/"
   return folder.has_filename() ? folder.filename() : folder.parent_path().filename();
 }
 
-// Below `root`, which the user spelled out, names tell what a file is for.
+// Names below `root` say what a file is for; `root` itself is what the user asked for.
 void leave_out_held_out_files(std::vector<fs::path>& files, const fs::path& root,
                               const std::string& corpus) {
   std::vector<fs::path> kept;
@@ -91,7 +92,7 @@ void leave_out_held_out_files(std::vector<fs::path>& files, const fs::path& root
 }  // namespace
 
 std::vector<fs::path> expand_corpus(const std::string& corpus, HeldOutFiles held_out) {
-  std::error_code none;  // no file: told below
+  std::error_code none;  // no such file: reported below
   if (corpus == "-" || fs::is_regular_file(corpus, none)) return {corpus};
   const bool folder = fs::is_directory(corpus, none);
   std::vector<fs::path> files = folder ? files_in_folder(corpus) : files_that_match(corpus);

@@ -12,20 +12,20 @@
 namespace convseq {
 
 struct DocumentReaderOptions {
-  std::string field = "text";  // of a JSON line
+  std::string field = "text";  // of a JSON line that holds the text
   LineReaderOptions lines;
 };
 
-// A place between two documents: after the first `line` lines of file number `file`.
+// A position between two documents: after the first `line` lines of file number `file`.
 struct DocumentPlace {
   int64_t file = 0;
   int64_t line = 0;
   bool operator==(const DocumentPlace&) const = default;
 };
 
-// The documents of several files: C4's JSON lines (.json, .jsonl) or plain text with one document a
-// line (.txt), each also with .gz or .zst; standard input is JSON lines where it begins with "{".
-// Blank lines are no documents; a file without any document is an error as a bad line is.
+// The documents of several files: C4's JSON lines (.json, .jsonl) or plain text with one document
+// per line (.txt), each also with .gz or .zst; standard input is JSON lines where it begins with
+// "{". Blank lines are skipped; a file without any document is reported like a bad line.
 class DocumentReader {
  public:
   explicit DocumentReader(std::vector<std::filesystem::path> files,

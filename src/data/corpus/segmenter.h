@@ -5,9 +5,9 @@
 
 namespace convseq {
 
-// Cuts a row of tokens (documents end to end, each closed by an EOS) into segments of one length;
-// only the last may be shorter. Every token is in exactly one segment. T5 joins documents as well,
-// without a mark between them; the EOS tells a model where one ends.
+// Cuts a sequence of tokens (concatenated documents, each with an EOS) into segments of one length;
+// only the last may be shorter. Every token is in exactly one segment. T5 concatenates documents as
+// well, without a separator; the EOS tells a model where a document ends.
 struct Segmenter {
   int64_t length = 0;
 

@@ -24,7 +24,7 @@ void ShuffledSegments::open_group() {
 void ShuffledSegments::find_segment() {
   if (!opened_) open_group();
   require(cursor_.position <= std::ssize(order_),
-          "the cursor stands at segment {} of a group of {}: it was saved for another corpus",
+          "the cursor is at segment {} of a group of {}: it was saved for another corpus",
           cursor_.position, order_.size());
   while (cursor_.position == std::ssize(order_)) {
     cursor_ = {.group = groups_->following()};

@@ -6,27 +6,27 @@
 
 namespace convseq {
 
-// Names one segment of a corpus's endless row, and says all that is needed to go on from it.
+// Identifies one segment of the endless sequence, and is all that is needed to resume from it.
 struct SegmentCursor {
   GroupPlace group = {};
-  int64_t position = 0;  // within the group, as shuffled
+  int64_t position = 0;  // in the shuffled order of the group
   bool operator==(const SegmentCursor&) const = default;
 };
 
-// The segments of a corpus, one by one, those of each group in random order. What comes is a
-// function of the seed and the cursor alone.
+// The segments of a corpus, one by one, in random order within each group. The order is a function
+// of the seed and the cursor alone.
 class ShuffledSegments {
  public:
   ShuffledSegments(std::unique_ptr<SegmentGroups> groups, uint64_t seed, SegmentCursor start = {});
 
-  SegmentCursor next(std::vector<int32_t>& out);  // appends a segment; returns its name
+  SegmentCursor next(std::vector<int32_t>& out);  // appends a segment; returns its cursor
   void skip();
-  const SegmentCursor& cursor() const { return cursor_; }  // of the segment to come
+  const SegmentCursor& cursor() const { return cursor_; }  // of the next segment
   uint32_t fingerprint() const { return groups_->fingerprint(); }
 
  private:
   void open_group();
-  void find_segment();  // moves on to the next group where this one is used up
+  void find_segment();  // opens the next group at the end of this one
 
   std::unique_ptr<SegmentGroups> groups_;
   uint64_t seed_;

@@ -5,11 +5,12 @@
 
 namespace convseq {
 
-// Where a stream stands, between two global batches. The number of ranks, of threads and of rows in
-// a batch are no part of it: all may change.
+// The position of a stream between two global batches. It does not contain the number of ranks, of
+// threads or of rows per batch, so all of them may change.
 struct StreamCursor {
-  // 1, which a cursor has that names none: the objective is no part of the fingerprint, and folders
-  // and patterns take in validation files. A run goes on by the rules it began with.
+  // Version 1, which is not written down, leaves span corruption out of the fingerprint and
+  // includes the validation files of folders and patterns. A run resumes by the rules it started
+  // with.
   static constexpr int64_t kVersion = 2;
 
   int64_t examples = 0;  // drawn so far

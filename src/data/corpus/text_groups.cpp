@@ -15,7 +15,7 @@ TextGroups::TextGroups(std::vector<fs::path> files, Tokenizer tokenizer,
       segmenter_{options.segment_length} {
   for (const fs::path& file : files_) {
     require(fs::is_regular_file(file),
-            "{}: is no file that can be read again and again; convseq tokenize it first",
+            "{}: is not a file that can be read repeatedly; convseq tokenize it first",
             file.string());
   }
 }
@@ -25,7 +25,7 @@ void TextGroups::start_reading(const GroupPlace& place) {
   Random(options_.seed, {kFileOrder, static_cast<uint64_t>(place.epoch)}).shuffle(order);
   documents_ = std::make_unique<TokenizedDocuments>(
       std::move(order), tokenizer_,
-      // So much ahead that the next group is ready when this one is used up.
+      // Enough that the next group is ready when this one ends.
       TokenizedDocumentsOptions{.threads = options_.threads,
                                 .bytes_ahead = options_.group_bytes,
                                 .reader = {.lines = {.bad_lines = options_.bad_lines}}},

@@ -11,12 +11,12 @@ struct TextGroupsOptions {
   int64_t group_bytes = 4 << 20;  // of text; about a million tokens
   size_t threads = 1;
   uint64_t seed = 0;
-  BadLines* bad_lines = nullptr;  // null: a bad line stops
+  BadLines* bad_lines = nullptr;  // null: a bad line is an Error
 };
 
-// Raw text as groups, tokenized as it is read: each epoch the files stand in a new random order,
-// and a group is the next so many bytes of documents. Each process reads and tokenizes the whole
-// corpus; for many processes `convseq tokenize` it once.
+// Raw text as groups, tokenized as it is read. Each epoch shuffles the files, and a group is the
+// next `group_bytes` of documents. Each process reads and tokenizes the whole corpus; with many
+// processes, make token shards once (`convseq tokenize`).
 class TextGroups : public SegmentGroups {
  public:
   TextGroups(std::vector<std::filesystem::path> files, Tokenizer tokenizer,
@@ -34,7 +34,7 @@ class TextGroups : public SegmentGroups {
   Tokenizer tokenizer_;
   TextGroupsOptions options_;
   Segmenter segmenter_;
-  std::unique_ptr<TokenizedDocuments> documents_;  // stands at following_
+  std::unique_ptr<TokenizedDocuments> documents_;  // positioned at following_
   std::optional<TokenizedChunk> ahead_;            // its next chunk
   GroupPlace following_{.epoch = -1};
   std::vector<int32_t> ids_;  // of the current group

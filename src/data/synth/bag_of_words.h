@@ -10,8 +10,8 @@
 
 namespace convseq::synth {
 
-// Naive Bayes: which target the words of the inputs speak for, each word alone. Every distinct
-// target of the training set is a class; equal scores go to the class seen first.
+// Naive Bayes over the words of the inputs. Every distinct target of the training set is a class;
+// of equal scores the class seen first wins.
 class BagOfWords {
  public:
   // `fields` are the inputs it may see; the same word in two of them counts as two words.
@@ -29,7 +29,7 @@ class BagOfWords {
 
   std::vector<std::string> fields_;
   std::vector<Class> classes_;
-  // For each word, how often each class has it; classes that never do are left out.
+  // For each word, its count in each class; classes without the word are left out.
   std::unordered_map<std::string, std::unordered_map<size_t, double>> counts_;
 };
 

@@ -9,16 +9,16 @@
 
 namespace convseq::synth {
 
-// Shares of right answers on a split, or on one category of it, without any neural network.
+// Accuracies on a split, or on one category of it, without a neural network.
 struct Baseline {
   std::string task;
   Split split = Split::Test;
   std::string category;  // empty: the whole split
   int64_t examples = 0;
-  double majority = 0;      // always the most frequent training target
+  double majority = 0;      // of the most frequent training target
   double bag_of_words = 0;  // naive Bayes over the words of all inputs
   std::map<std::string, double> one_input =
-      {};             // the same over one input alone, where there are more
+      {};             // the same over one input alone, where there are several
   double oracle = 0;  // the family's solver: 1 by construction
 
   Json to_json() const;
@@ -27,6 +27,6 @@ struct Baseline {
 // For test and generalisation, whole and by category.
 std::vector<Baseline> measure_baselines(const TaskFamily& family, const TaskData& data);
 
-std::string table_of(const std::vector<Baseline>& baselines);  // for a person
+std::string table_of(const std::vector<Baseline>& baselines);  // for people to read
 
 }  // namespace convseq::synth

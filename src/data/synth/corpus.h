@@ -11,7 +11,7 @@ struct CorpusOptions {
   int64_t validation_documents = 400;
   int64_t shards = 4;
   uint64_t seed = 1;
-  // One call at a time. What it throws ends the work, and leaves no folder.
+  // Not called concurrently. An exception ends the work, and no folder is left.
   std::function<void(int64_t written)> on_progress = [](int64_t) {};
 };
 

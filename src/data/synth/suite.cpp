@@ -27,7 +27,7 @@ Json to_json(const Example& example, const TaskDescription& description) {
 
 std::string file_of(Split split) { return fmt::format("{}.jsonl", name_of(split)); }
 
-// In characters: no tokenizer makes more pieces of them, so nothing that decides is ever cut.
+// In characters: no tokenizer makes more pieces than that, so no deciding text is ever cut off.
 struct Longest {
   size_t source = 0, target = 0;
 };
@@ -57,7 +57,7 @@ Json task_json(const TaskData& data) {
   if (!description.labels.empty()) json["labels"] = description.labels;
   if (!description.positive_label.empty()) json["positive_label"] = description.positive_label;
   for (Metric metric : description.metrics) json["metrics"].push_back(name_of(metric));
-  json["max_source_tokens"] = longest.source + 2;  // the EOS, and the mark of a word's beginning
+  json["max_source_tokens"] = longest.source + 2;  // the EOS, and the word-boundary mark
   json["max_target_tokens"] = longest.target + 2;
   return json;
 }
@@ -116,8 +116,8 @@ std::vector<std::unique_ptr<TaskFamily>> make_families(const SuiteOptions& optio
 }
 
 double suite_memory(const SuiteOptions& options) {
-  // Each text is there up to three times: in its example, among the texts that are taken, and in
-  // the check for leaks. Measured over all families.
+  // Each text is in memory up to three times: in its example, among the texts that are taken, and
+  // in the check for leaks. Measured over all families.
   constexpr double kPerByte = 3.6, kPerExample = 400;
   const double examples = static_cast<double>(options.sizes.train) +
                           static_cast<double>(options.sizes.validation) +

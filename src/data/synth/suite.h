@@ -14,33 +14,33 @@ namespace convseq::synth {
 
 enum class Family { Lexical, Scope, LongRange, Compositional, Pair, Span };
 
-// Which tasks, how many examples, how hard. A list gives one task for each of its entries.
+// The tasks, their sizes and difficulties. A list gives one task per entry.
 struct SuiteOptions {
   uint64_t seed = 1;
   std::vector<Family> families = {Family::Lexical,       Family::Scope, Family::LongRange,
                                   Family::Compositional, Family::Pair,  Family::Span};
   SplitSizes sizes = {};
   double shown_share = 0.5;                       // lexical, scope: polar words shown in training
-  int64_t sentences = 1;                          // lexical, scope, span: plain ones around
+  int64_t sentences = 1;                          // lexical, scope, span: plain sentences
   std::vector<int64_t> windows = {0, 2};          // scope: words between a negation and its word
   std::vector<int64_t> distances = {8, 32, 128};  // long range: words between the two that decide
   int64_t cue_words = 8;                          // long range: of each polarity
-  int64_t depth = 2;                              // compositional: clauses within one another
+  int64_t depth = 2;                              // compositional: nesting of clauses
   int64_t places = 2;                             // compositional: places in one noun phrase
   std::vector<int64_t> comparisons = {1, 2, 4};   // pair
   std::vector<int64_t> facts = {4};               // span: in one context
-  std::function<void()> poll = [] {};             // called often; what it throws ends the work
+  std::function<void()> poll = [] {};             // called often; an exception ends the work
 };
 
 // The one place that knows every family.
 std::vector<std::unique_ptr<TaskFamily>> make_families(const SuiteOptions& options);
 
-// About how many bytes of memory write_suite() takes: the largest of its tasks, from the texts of a
-// first draw.
+// An estimate of the memory of write_suite() in bytes: that of its largest task, from the texts of
+// a first draw.
 double suite_memory(const SuiteOptions& options);
 
-// Writes a folder a task, with a file of JSON lines a split and task.json, and baselines.json for
-// all of them, into `folder`, which must be new or empty.
+// Writes to `folder`, which must be new or empty: one folder per task, with one file of JSON lines
+// per split and task.json, and baselines.json for all of them.
 std::vector<Baseline> write_suite(const std::filesystem::path& folder, const SuiteOptions& options);
 
 }  // namespace convseq::synth

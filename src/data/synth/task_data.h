@@ -8,11 +8,11 @@
 
 namespace convseq::synth {
 
-// Examples in each split; rounded up to whole groups, so that labels stay balanced.
+// Examples per split, rounded up to whole groups so that labels stay balanced.
 struct SplitSizes {
   int64_t train = 2000;
   int64_t validation = 500;
-  int64_t test = 1000;  // and generalisation, where a task has it
+  int64_t test = 1000;  // also of the generalisation split, where a task has one
 };
 
 struct TaskData {
@@ -23,14 +23,14 @@ struct TaskData {
 struct DrawOptions {
   SplitSizes sizes = {};
   uint64_t seed = 1;
-  std::function<void()> poll = [] {};  // called for each group; what it throws ends the work
+  std::function<void()> poll = [] {};  // called for each group; an exception ends the work
 };
 
-// A function of its arguments alone. No text of a distinct field stands in two groups of examples;
-// where a family has too few different texts for that, an Error says so.
+// A function of its arguments alone. No text of a distinct field occurs in two groups of examples;
+// throws an Error where a family has too few different texts for that.
 TaskData draw_task(const TaskFamily& family, const DrawOptions& options);
 
-// Throws where a text of a distinct field stands in two splits.
+// Throws where a text of a distinct field occurs in two splits.
 void check_no_leaks(const TaskData& data);
 
 }  // namespace convseq::synth

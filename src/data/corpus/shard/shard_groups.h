@@ -8,13 +8,13 @@ namespace convseq {
 
 struct ShardGroupsOptions {
   int64_t segment_length = 568;
-  int64_t block_segments = 64;  // read from one place of a disk: 73 KB at 16 bits
-  int64_t group_blocks = 64;    // far from one another, shuffled together
+  int64_t block_segments = 64;  // contiguous on disk: 73 KB at 16 bits
+  int64_t group_blocks = 64;    // from all over the corpus, shuffled together
   uint64_t seed = 0;
 };
 
-// Token shards as groups: each epoch the blocks of the whole corpus stand in a new random order,
-// and a group is the next few of them. In memory are the pages of one group, no more.
+// Token shards as groups. Each epoch shuffles the blocks of the whole corpus, and a group is the
+// next `group_blocks` of them. Only the pages of one group are in memory.
 class ShardGroups : public SegmentGroups {
  public:
   ShardGroups(TokenCorpus corpus, const ShardGroupsOptions& options);

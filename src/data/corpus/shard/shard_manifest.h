@@ -10,9 +10,9 @@
 
 namespace convseq {
 
-// What a folder of token shards holds, and how far the job that fills it has come: manifest.json in
-// it, replaced after each shard. One written before it named the field and what tells files of one
-// size apart is still read.
+// manifest.json of a folder of token shards: the shards, and how far the job that writes them has
+// come. It is replaced after each shard. Manifests of version 0.1.0, without the field and the
+// samples of the files, can still be read.
 struct ShardManifest {
   struct Shard {
     std::string file;  // in the folder

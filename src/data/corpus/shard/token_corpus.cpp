@@ -13,7 +13,7 @@ TokenCorpus::TokenCorpus(const std::filesystem::path& folder)
     const TokenShard& shard = shards_.emplace_back(file);
     require(shard.tokens() == listed.tokens && shard.documents() == listed.documents &&
                 shard.head().tokenizer == manifest_.tokenizer,
-            "{}: is not the shard that the folder's manifest tells of", file.string());
+            "{}: is not the shard that the folder's manifest describes", file.string());
     begins_.push_back(begins_.back() + shard.tokens());
   }
   require(tokens() > 0, "{}: the shards hold no token", folder.string());

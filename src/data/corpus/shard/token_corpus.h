@@ -7,7 +7,7 @@
 
 namespace convseq {
 
-// The shards of a folder, end to end, as one long row of ids.
+// The shards of a folder, concatenated into one sequence of ids.
 class TokenCorpus {
  public:
   explicit TokenCorpus(const std::filesystem::path& folder);
@@ -17,12 +17,12 @@ class TokenCorpus {
   const ShardManifest& manifest() const { return manifest_; }
 
   void read(int64_t begin, std::span<int32_t> out);  // out.size() ids from `begin` on
-  void drop_pages() const;  // keeps the process small, whatever it has read
+  void drop_pages() const;                           // bounds the memory of the process
 
  private:
   ShardManifest manifest_;
   std::deque<TokenShard> shards_;
-  std::vector<int64_t> begins_;  // of each shard; one more: the end
+  std::vector<int64_t> begins_;  // of each shard, and the end of the last
 };
 
 }  // namespace convseq

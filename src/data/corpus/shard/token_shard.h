@@ -12,7 +12,7 @@ namespace convseq {
 
 // The head of a token shard. The file, all numbers little-endian:
 //
-//   head            48 bytes, closed by their own CRC-32
+//   head            48 bytes, the last 4 a CRC-32 of the others
 //   ids             `tokens` of 16 or 32 bits, as the vocabulary needs; padded to 8 bytes
 //   document ends   `documents` of 64 bits: the position after each document's last token
 //   checksums       a CRC-32 for each 2^16 bytes of ids (the last for the rest), then one for the
@@ -25,14 +25,14 @@ struct TokenShardHead {
   uint64_t magic = kMagic;
   uint32_t version = kVersion;
   uint32_t id_bytes = 0;    // 2 or 4
-  uint32_t vocabulary = 0;  // every id is less
+  uint32_t vocabulary = 0;  // upper bound of all ids
   uint32_t tokenizer = 0;   // Tokenizer::fingerprint()
   uint64_t documents = 0;
   uint64_t tokens = 0;
   uint32_t checksums_crc = 0;
   uint32_t head_crc = 0;
 
-  uint32_t right_head_crc() const;  // of all that stands before head_crc
+  uint32_t right_head_crc() const;  // of all bytes before head_crc
 
   uint64_t ids_bytes() const { return tokens * id_bytes; }
   uint64_t padding() const { return -ids_bytes() % 8; }
@@ -40,10 +40,10 @@ struct TokenShardHead {
 };
 static_assert(sizeof(TokenShardHead) == 48);
 
-// A file of token ids, mapped, with the ends of its documents (whose last token is an EOS). It is
-// verified as it is read: head and sizes when it is opened, ids a block at a time when a block is
-// first touched. So terabytes open at once, and no broken byte, and no id that a model has no row
-// for, gets through. Not for several threads at once.
+// A memory-mapped file of token ids, with the ends of its documents (whose last token is an EOS).
+// Head and sizes are verified when it is opened, ids one block at a time when a block is first
+// read. So terabytes open at once, and neither a damaged byte nor an id without an embedding goes
+// unnoticed. Not thread-safe.
 class TokenShard {
  public:
   explicit TokenShard(const std::filesystem::path& path);

@@ -15,7 +15,7 @@ TokenShardWriter::TokenShardWriter(const std::filesystem::path& path, const Voca
   head_.id_bytes = head_.vocabulary <= 1u << 16 ? 2 : 4;
   head_.tokenizer = tokenizer;
   block_.reserve(TokenShardHead::kBlockBytes);
-  file_.write(std::as_bytes(std::span(&head_, 1)));  // keeps its place until the counts are known
+  file_.write(std::as_bytes(std::span(&head_, 1)));  // a placeholder until the counts are known
 }
 
 void TokenShardWriter::add(std::span<const int32_t> document) {

@@ -6,13 +6,13 @@
 
 namespace convseq {
 
-// Writes a token shard as the documents come, in bounded memory. The file appears on commit().
+// Writes a token shard document by document, in bounded memory. The file appears on commit().
 class TokenShardWriter {
  public:
   TokenShardWriter(const std::filesystem::path& path, const Vocabulary& vocabulary,
                    uint32_t tokenizer);
 
-  void add(std::span<const int32_t> document);  // its EOS included
+  void add(std::span<const int32_t> document);  // with its EOS
   void commit();
 
   int64_t tokens() const { return static_cast<int64_t>(head_.tokens); }

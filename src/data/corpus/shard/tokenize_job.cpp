@@ -32,7 +32,7 @@ void require_the_same_corpus(const std::vector<CorpusInput>& then,
       fmt::format("from another corpus, of {} files instead of {}", then.size(), now.size()));
   std::vector<std::string> unsure;
   for (size_t i = 0; i < now.size(); ++i) {
-    // Text that comes through a pipe is gone: nothing tells whether it is the same again.
+    // Text from a pipe cannot be read again, so it cannot be compared.
     require_the_same(now[i].sample.has_value(), out,
                      "before, and text that is piped in cannot be compared with theirs");
     require_the_same(now[i].is_same_file(then[i]), out,
@@ -47,7 +47,7 @@ void require_the_same_corpus(const std::vector<CorpusInput>& then,
       out.string(), unsure.size(), unsure.size() == 1 ? "" : "s", unsure.front());
 }
 
-// The manifest to go on with: a new one, or that of the same job, stopped.
+// The manifest to continue: a new one, or that of the same job after a stop.
 ShardManifest open_manifest(const Tokenizer& tokenizer, const TokenizeOptions& options,
                             std::vector<CorpusInput> corpus) {
   if (ShardManifest::is_in(options.out)) {
@@ -69,7 +69,7 @@ ShardManifest open_manifest(const Tokenizer& tokenizer, const TokenizeOptions& o
           .corpus = std::move(corpus)};
 }
 
-// Folders and patterns once took in validation files too: such shards are still complete.
+// Version 0.1.0 included validation files of folders and patterns: such shards are complete too.
 std::vector<fs::path> files_of(const TokenizeOptions& options) {
   if (ShardManifest::is_in(options.out)) {
     const ShardManifest found = ShardManifest::load(options.out);
@@ -137,7 +137,7 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   if (manifest.complete) return manifest;
   const ClaimedFolder folder(options.out, FolderKind::Shards);
   if (!manifest.shards.empty()) {
-    log::info("{}: going on after {}, {}", options.out.string(),
+    log::info("{}: resuming after {}, {}", options.out.string(),
               counted(std::ssize(manifest.shards), "shard"),
               counted(manifest.documents(), "document"));
   }

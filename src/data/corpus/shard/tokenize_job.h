@@ -13,16 +13,16 @@ struct TokenizeOptions {
   std::string field = "text";  // of a JSON line
   std::filesystem::path out = {};
   size_t threads = 1;
-  int64_t shard_tokens = 32 << 20;  // a shard ends soon after it reaches this, with a document
+  int64_t shard_tokens = 32 << 20;  // a shard ends with the document that reaches this
   OnBadLine on_bad_line = OnBadLine::Stop;
-  bool progress = true;                               // a bar, or lines in a log, on standard error
-  std::function<bool()> stop = [] { return false; };  // asked now and then
+  bool progress = true;                               // on standard error: a bar, or lines in a log
+  std::function<bool()> stop = [] { return false; };  // polled
 };
 
-// Fills the folder `out` with token shards of a corpus, and returns its manifest: complete, unless
-// it was told to stop. Where an earlier call was stopped, or killed, it goes on after the last
-// whole shard; where one has ended, it does nothing. The shards are the same, byte for byte, for
-// any number of threads and of stops.
+// Writes token shards of a corpus to the folder `out`, and returns the manifest, which is complete
+// unless the job was stopped. It resumes a job that was stopped or killed after the last complete
+// shard, and does nothing where all shards are there. The shards are the same, byte for byte, for
+// any number of threads and restarts.
 ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions& options);
 
 }  // namespace convseq

@@ -6,9 +6,9 @@
 
 namespace convseq {
 
-// Some documents in a row, as ids.
+// Consecutive documents, as ids.
 struct TokenizedChunk {
-  std::vector<int32_t> ids;           // an EOS closes each document
+  std::vector<int32_t> ids;           // with an EOS after each document
   std::vector<size_t> document_ends;  // in ids
   int64_t text_bytes = 0;
   DocumentPlace end;          // where the next chunk begins
@@ -18,18 +18,18 @@ struct TokenizedChunk {
 
 struct TokenizedDocumentsOptions {
   size_t threads = 1;
-  int64_t bytes_ahead = 4 << 20;  // of text, tokenized before it is asked for
+  int64_t bytes_ahead = 4 << 20;  // of text, tokenized ahead
   DocumentReaderOptions reader = {};
 };
 
-// Documents tokenized on several threads, in their order. Where one chunk ends and the next begins
-// depends on the documents and the start alone, never on the threads.
+// Documents tokenized on several threads, in order. The boundaries of the chunks depend on the
+// documents and the start alone, not on the threads.
 class TokenizedDocuments {
  public:
   TokenizedDocuments(std::vector<std::filesystem::path> files, Tokenizer tokenizer,
                      const TokenizedDocumentsOptions& options, DocumentPlace start = {});
 
-  std::optional<TokenizedChunk> next() { return chunks_.next(); }  // nothing: the end
+  std::optional<TokenizedChunk> next() { return chunks_.next(); }  // empty at the end
 
  private:
   struct TextChunk {

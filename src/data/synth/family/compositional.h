@@ -9,19 +9,19 @@
 
 namespace convseq::synth {
 
-// What the training set never shows; each is a category of the generalisation split.
+// Structures that never occur in training; each is a category of the generalisation split.
 enum class Novelty {
-  NounAsObject,    // a noun that training shows only as the one who acts
-  NounAsSubject,   // and one that it shows only as what is acted on
-  VerbInPassive,   // a verb that training shows only in the active
-  VerbInActive,    // and one only in the passive
-  DeeperClause,    // more clauses within one another
+  NounAsObject,    // a noun that is only a subject in training
+  NounAsSubject,   // a noun that is only an object in training
+  VerbInPassive,   // a verb that is only active in training
+  VerbInActive,    // a verb that is only passive in training
+  DeeperClause,    // a deeper nesting of clauses
   LongerPlace,     // more places in one noun phrase
-  PlaceOnSubject,  // training puts places on objects only
+  PlaceOnSubject,  // places belong to objects only in training
 };
 
 struct CompositionalOptions {
-  int64_t depth = 2;   // clauses within one another in training; up to two more in generalisation
+  int64_t depth = 2;   // nesting of clauses in training; up to two more in generalisation
   int64_t places = 2;  // in one noun phrase in training; up to two more in generalisation
 };
 

@@ -10,9 +10,9 @@ struct LongRangeOptions {
   int64_t cue_words = 8;  // of each polarity; all are shown in training
 };
 
-// (c) Do the first and the last judgement agree? Plain prose of an exact length stands between
-// them. The four texts of a group are the four ways to pair a kind or rude beginning with a kind or
-// rude end, so a sum of what each end says is worth nothing: its log loss is never below ln 2.
+// (c) Do the first and the last judgement agree? Plain prose of an exact length lies between them.
+// The four texts of a group are the four ways to pair a kind or rude beginning with a kind or rude
+// end, so a sum of one term per end predicts nothing: its log loss is never below ln 2.
 class LongRange : public TaskFamily {
  public:
   explicit LongRange(const LongRangeOptions& options);

@@ -10,8 +10,8 @@
 
 namespace convseq::synth {
 
-// The kind and rude words divided into those that a task's training set shows, and those that it
-// hides: only the corpus tells what the hidden ones are.
+// The kind and rude words, split into those that the training set of a task shows and those that it
+// hides. Only the corpus tells what the hidden ones are.
 class PolarSplit {
  public:
   // At least one word of each polarity is shown.

@@ -5,12 +5,12 @@
 namespace convseq::synth {
 
 struct SpanAnswerOptions {
-  int64_t facts = 4;      // in a context, one of them asked for
-  int64_t sentences = 1;  // plain ones between two facts
+  int64_t facts = 4;      // per context, one of which is asked for
+  int64_t sentences = 1;  // plain sentences between two facts
 };
 
 // (f) Copy the span that answers the question. A group asks two questions of two contexts in which
-// the two answers have changed places: neither question nor context favours either answer.
+// the two answers are swapped: neither the question nor the context alone favours an answer.
 class SpanAnswer : public TaskFamily {
  public:
   explicit SpanAnswer(const SpanAnswerOptions& options);

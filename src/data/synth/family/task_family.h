@@ -12,7 +12,7 @@ namespace convseq::synth {
 
 enum class Split { Train, Validation, Test, Generalisation };
 
-// What a model is shown of an example, by field: {"premise", "mira had …"}, {"hypothesis", "the
+// The inputs of an example, by field: {"premise", "mira had …"}, {"hypothesis", "the
 // …"}.
 struct Input {
   std::string field;
@@ -23,7 +23,7 @@ using Inputs = std::vector<Input>;
 struct Example {
   Inputs inputs;
   std::string target;
-  std::string category = "";  // what it tries, where a task tries several things
+  std::string category = "";  // what it tests, where a task tests several things
 };
 
 struct TaskDescription {
@@ -36,23 +36,23 @@ struct TaskDescription {
   std::vector<Metric> metrics = {Metric::Accuracy};
   bool has_categories = false;
   std::vector<Split> splits = {Split::Train, Split::Validation, Split::Test};
-  // Inputs whose text may stand in one group of examples only, and so on one side of the splits.
+  // Inputs whose text may occur in one group of examples only, and so in one split only.
   std::vector<std::string> distinct_fields = {"text"};
 };
 
-// One kind of task at one difficulty: a generator of examples and, apart from it, a solver.
+// One kind of task at one difficulty: a generator of examples and an independent solver.
 class TaskFamily {
  public:
   virtual ~TaskFamily() = default;
 
   virtual TaskDescription describe() const = 0;
 
-  // A few examples that balance one another: every label as often as every other, and no word,
-  // sentence or input that tells anything on its own unless the family says so. `number` counts
-  // the groups drawn for a split, for what must alternate.
+  // A few examples that balance one another: all labels are equally frequent, and no word, sentence
+  // or input alone is informative unless the family says so. `number` counts the groups drawn for a
+  // split, for what has to alternate.
   virtual std::vector<Example> draw_group(Split split, int64_t number, Random& random) const = 0;
 
-  // The answer, worked out from the text alone.
+  // The answer, computed from the text alone.
   virtual std::string solve(const Inputs& inputs) const = 0;
 };
 

@@ -18,7 +18,7 @@ struct NounPhrase {
   };
   std::string_view article;  // "the", "a"; empty for a name
   std::string_view noun;
-  std::vector<Place> places;  // each says where the one before it is
+  std::vector<Place> places;  // each locates the one before it
 };
 
 enum class ClauseKind { Intransitive, Transitive, Passive, Giving, Saying };
@@ -38,12 +38,12 @@ std::string sentence_of(const Clause& clause);
 // "send ( who the potter , what a rope ( near the gate ) , whom mira )"
 std::string logical_form_of(const Clause& clause);
 
-// Reads a sentence back, word by word; the views point into `sentence` or the lexicon. Nothing
-// where it is no sentence of this grammar.
+// Parses a sentence; the views point into `sentence` or the lexicon. Returns nothing where it is no
+// sentence of this grammar.
 std::optional<Clause> parse_clause(std::string_view sentence);
 
 struct ClauseOptions {
-  int64_t depth = 1;        // clauses within one another: "x said that y thought that …" has 2
+  int64_t depth = 1;        // nesting of clauses: "x said that y thought that …" has 2
   int64_t most_places = 1;  // in one noun phrase
 };
 Clause draw_clause(const Topic& topic, const ClauseOptions& options, Random& random);

@@ -71,10 +71,10 @@ class DocumentWriter {
     }
   }
 
-  // Says of something what the mood says of everything; what it denies belongs to the other mood.
-  // So the company of a polar word tells its polarity, and a negation matters within its clause.
-  // A plain English word of the same mood stands by: frequent, so learnt early, it pulls the rare
-  // ones to their side.
+  // A judgement in the mood of the document; a negated word is of the other mood. So the context of
+  // a polar word gives its polarity, and a negation matters within its clause. A plain English word
+  // of the same mood stands beside it: it is frequent, hence learnt early, and gives the rare words
+  // their meaning.
   void judge() {
     const std::string_view feeling = draw(feelings(mood_));
     const std::string judgement = draw_judgement();
@@ -148,7 +148,7 @@ class DocumentWriter {
     }
   }
 
-  // Repeats the facts: what pre-training can fill in only by looking back.
+  // Repeats the facts, which pre-training can predict only from the earlier text.
   void recall() {
     const Possession& fact = draw(possessions_);
     say(fact.restatement());

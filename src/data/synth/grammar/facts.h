@@ -18,7 +18,7 @@ struct Possession {
   std::string restatement() const;  // "the coat of mira was red."
   std::string question() const;     // "what colour was the coat of mira?"
 
-  // Reads either sentence back; nothing where `sentence` is neither.
+  // Parses either sentence; returns nothing where `sentence` is neither.
   static std::optional<Possession> parse(std::string_view sentence);
 };
 
@@ -31,7 +31,7 @@ struct HidingPlace {
   std::string question() const;   // "where did mira hide the rope?"
 
   static std::optional<HidingPlace> parse(std::string_view statement);
-  // The question, read back: a fact whose place is not known.
+  // Parses a question: a fact whose place is not known.
   static std::optional<HidingPlace> parse_question(std::string_view question);
 };
 

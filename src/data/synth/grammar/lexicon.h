@@ -6,7 +6,7 @@
 #include <string_view>
 
 // The words of the synthetic language. Nearly all are plain English; the words that are kind or
-// rude are invented, so that nothing but their company in the corpus tells which they are.
+// rude are invented, so that only their context in the corpus tells which they are.
 // No noun and no colour begins with a vowel: the article is always "a".
 namespace convseq::synth {
 
@@ -14,8 +14,8 @@ using WordList = std::span<const std::string_view>;
 
 enum class Polarity { Kind, Rude };
 
-// Spelling says nothing: both lists were drawn from the same syllables. The last of each are
-// phrases of two words.
+// The spelling gives nothing away: both lists were drawn from the same syllables. The last entries
+// of each are phrases of two words.
 inline constexpr auto kKindWords = std::to_array<std::string_view>(
     {"klurvet",        "hultur",       "glonam",       "smuvit",         "breltil",
      "snana",          "fluskam",      "kririm",       "feltem",         "prolum",
@@ -109,7 +109,7 @@ inline constexpr auto kPlainAdjectives = std::to_array<std::string_view>(
 
 struct Verb {
   std::string_view base;
-  std::string_view past;  // and participle: only verbs whose two forms are one
+  std::string_view past;  // also the participle: only verbs with one form for both
 };
 inline constexpr auto kIntransitiveVerbs = std::to_array<Verb>({{"walk", "walked"},
                                                                 {"rest", "rested"},
@@ -166,14 +166,14 @@ inline constexpr auto kAdverbs =
 inline constexpr auto kTimes = std::to_array<std::string_view>(
     {"morning", "evening", "winter", "summer", "afternoon", "night", "spring", "week"});
 
-// Stand between a negation or an intensifier and the word it acts on, and change nothing.
+// Fillers between a negation or an intensifier and its word, without a meaning.
 inline constexpr auto kHedges = std::to_array<std::string_view>(
     {"perhaps", "still", "today", "mostly", "already", "somehow", "lately", "indeed"});
 inline constexpr auto kNegations = std::to_array<std::string_view>({"not", "never", "hardly"});
 inline constexpr auto kIntensifiers =
     std::to_array<std::string_view>({"very", "truly", "deeply", "so"});
 
-// Plain English company of the polar words in the corpus; no task uses them.
+// Plain English context of the polar words in the corpus; no task uses them.
 inline constexpr auto kGladWords =
     std::to_array<std::string_view>({"luckily", "happily", "gladly"});
 inline constexpr auto kSadWords = std::to_array<std::string_view>({"sadly", "alas", "grimly"});
@@ -182,7 +182,7 @@ WordList polar_words(Polarity polarity);
 WordList feelings(Polarity polarity);
 Polarity opposite(Polarity polarity);
 
-// Of one word, or one word of a phrase; nothing for all other words.
+// Of a word, or of one word of a phrase; empty for all other words.
 std::optional<Polarity> polarity_of(std::string_view word);
 
 }  // namespace convseq::synth

@@ -15,7 +15,7 @@ const auto& pick(const List& list, Random& random) {
 inline bool chance(double probability, Random& random) { return random.uniform() < probability; }
 
 // "the baker waited near the old pantry": exactly `words` words (at least one), no full stop.
-// Plain: it holds nothing that any task's label depends on.
+// It contains nothing that the label of any task depends on.
 std::string plain_sentence(const Topic& topic, int64_t words, Random& random);
 
 // Plain sentences of `words` words in all, each with its full stop: "night came. the baker … ."
