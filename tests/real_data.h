@@ -5,12 +5,12 @@
 
 namespace convseq::testing {
 
-// The real data sets, which are no part of the repository: $CONVSEQ_DATA, or ../shared/data beside
-// the checkout. A test that needs them skips, visibly, where they are not.
+// The folder of the real data sets, which are no part of the repository, found as the program finds
+// it: $CONVSEQ_DATA, or `data` in the current folder. Tests that need them are reported as skipped
+// where they are missing.
 inline std::filesystem::path real_data() {
   const char* given = std::getenv("CONVSEQ_DATA");
-  if (given != nullptr) return given;
-  return std::filesystem::path(CONVSEQ_SOURCE_DIR) / "../shared/data";
+  return given != nullptr ? given : "data";
 }
 
 }  // namespace convseq::testing
