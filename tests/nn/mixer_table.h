@@ -38,6 +38,14 @@ inline std::vector<MixerCase> mixer_cases() {
   };
 }
 
+inline MixerCase find_case(const std::string& name) {
+  for (const MixerCase& each : mixer_cases()) {
+    if (each.name == name) return each;
+  }
+  ADD_FAILURE() << "no mixer case " << name;
+  return {};
+}
+
 inline std::shared_ptr<nn::Mixer> make(const MixerCase& each, bool causal, torch::Dtype dtype) {
   nn::MixerOptions options = each.options;
   options.causal = causal;

@@ -4,6 +4,7 @@
 namespace convseq::nn {
 using convseq::testing::check_gradients;
 using convseq::testing::expect_close;
+using convseq::testing::find_case;
 using convseq::testing::make;
 using convseq::testing::mixer_cases;
 using convseq::testing::MixerCase;
@@ -148,9 +149,9 @@ INSTANTIATE_TEST_SUITE_P(Mixers, MixerInFloat64,
 }  // namespace
 
 TEST(StaticConv, DropsTapsOnlyInTraining) {
-  auto options = mixer_cases()[2].options;
-  options.tap_dropout = 0.5;
-  auto mixer = make({"light", options}, false, torch::kFloat32);
+  MixerCase light = find_case("light");
+  light.options.tap_dropout = 0.5;
+  auto mixer = make(light, false, torch::kFloat32);
   const auto x = random_tensor({1, 9, kChannels});
   EXPECT_FALSE(torch::equal(mixer->forward(x, {}), mixer->forward(x, {})));
   mixer->eval();
@@ -158,8 +159,7 @@ TEST(StaticConv, DropsTapsOnlyInTraining) {
 }
 
 TEST(ConvState, HoldsReachRowsWhateverTheLength) {
-  auto options = mixer_cases()[9].options;  // dilated: kernel 5, dilation 3
-  const auto mixer = make({"dilated", options}, true, torch::kFloat32);
+  const auto mixer = make(find_case("dilated"), true, torch::kFloat32);  // kernel 5, dilation 3
   const auto state = mixer->start(2);
   const int64_t expected = 2 * (5 - 1) * 3 * kChannels * 4;
   EXPECT_EQ(state->bytes(), expected);

@@ -14,14 +14,18 @@ struct ConvState : MixerState {
 
 }  // namespace
 
-ConvMixer::ConvMixer(const MixerOptions& options)
+ConvMixer::ConvMixer(const MixerOptions& options, int64_t projected_channels)
     : options_(options),
       geometry_{.kernel = options.kernel,
                 .dilation = options.dilation,
                 .alignment = options.causal ? ops::Alignment::Causal : ops::Alignment::Centred} {
   const int64_t d = options.channels;
-  input_ = register_module("input", std::make_shared<Linear>(d, options.glu ? 2 * d : d));
+  input_ = register_module("input", std::make_shared<Linear>(d, projected_channels));
   output_ = register_module("output", std::make_shared<Linear>(d, d));
+}
+
+int64_t ConvMixer::glu_channels(const MixerOptions& options) {
+  return options.glu ? 2 * options.channels : options.channels;
 }
 
 torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
@@ -31,7 +35,7 @@ torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
 
 std::unique_ptr<MixerState> ConvMixer::start(int64_t batch) const {
   auto state = std::make_unique<ConvState>();
-  // Before the first token stand zeros, as the padding of the parallel pass.
+  // The inputs before the first token are zeros, as in the parallel pass.
   state->ring.rows =
       torch::zeros({batch, geometry_.reach(), options_.channels}, output_->weight.options());
   return state;

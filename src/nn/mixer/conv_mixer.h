@@ -8,15 +8,16 @@ namespace convseq::nn {
 
 // What the convolutions share: X1 = (X W_I) ⊙ sigmoid(X W_S), X2 = Conv(X1), X3 = X2 W_O, and the
 // ring of past X1 rows that decoding keeps. W_I and W_S are the halves of one matrix. Without `glu`
-// X1 = X W_I.
+// X1 = X W_I. A mixer with other gates gives the width of its own input projection.
 class ConvMixer : public Mixer {
  public:
   std::unique_ptr<MixerState> start(int64_t batch) const override;
 
  protected:
-  explicit ConvMixer(const MixerOptions& options);
+  ConvMixer(const MixerOptions& options, int64_t projected_channels);
 
   torch::Tensor gated(const Stream& x, const Lengths& lengths) const;  // X -> X1, masked
+  static int64_t glu_channels(const MixerOptions& options);            // of X W_I and X W_S
   static ops::ConvRing& ring_of(MixerState& state);
   void initialise(torch::Generator& random) override;
 

@@ -4,7 +4,7 @@
 
 namespace convseq::nn {
 
-DynamicConv::DynamicConv(const MixerOptions& options) : ConvMixer(options) {
+DynamicConv::DynamicConv(const MixerOptions& options) : ConvMixer(options, glu_channels(options)) {
   taps_ = register_module(
       "taps", std::make_shared<Linear>(options.channels, options.conv_heads * options.kernel));
 }

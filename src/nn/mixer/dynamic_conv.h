@@ -4,8 +4,8 @@
 
 namespace convseq::nn {
 
-// Dynamic convolution: the kernel of position i is a linear function of the convolution's own input
-// there, X1_i, and of nothing else: that is what separates it from attention.
+// Dynamic convolution: the kernel of position i is a linear function of the convolution's input at
+// that position, X1_i, and of nothing else. Attention compares positions; this does not.
 class DynamicConv : public ConvMixer {
  public:
   explicit DynamicConv(const MixerOptions& options);

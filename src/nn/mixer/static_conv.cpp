@@ -4,7 +4,8 @@
 
 namespace convseq::nn {
 
-StaticConv::StaticConv(const MixerOptions& options, int64_t tap_heads) : ConvMixer(options) {
+StaticConv::StaticConv(const MixerOptions& options, int64_t tap_heads, int64_t projected_channels)
+    : ConvMixer(options, projected_channels) {
   taps_ = register_parameter("taps", empty_parameter({tap_heads, options.kernel}));
 }
 
@@ -28,7 +29,7 @@ torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& conte
 
 void StaticConv::initialise(torch::Generator& random) {
   ConvMixer::initialise(random);
-  // Raw taps keep the variance of their input; logits start as kernels that already differ.
+  // Raw taps keep the variance of their input; logits with variance 1 give kernels that differ.
   const double kernel = static_cast<double>(options_.kernel);
   draw_normal(taps_, options_.tap_softmax ? 1.0 : 1 / std::sqrt(kernel), random);
 }

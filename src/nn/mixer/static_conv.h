@@ -4,20 +4,23 @@
 
 namespace convseq::nn {
 
-// Depthwise, light and dilated convolutions: the same taps at every position, one kernel a group of
-// channels / tap_heads channels, normalised by a softmax or raw.
+// Depthwise, light and dilated convolutions: the same taps at every position, one kernel per group
+// of channels / tap_heads channels, normalised by a softmax or raw.
 class StaticConv : public ConvMixer {
  public:
-  StaticConv(const MixerOptions& options, int64_t tap_heads);
+  StaticConv(const MixerOptions& options, int64_t tap_heads)
+      : StaticConv(options, tap_heads, glu_channels(options)) {}
 
   torch::Tensor forward(const Stream& x, const MixerContext& context) override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
   void initialise(torch::Generator& random) override;
 
- private:
+ protected:
+  StaticConv(const MixerOptions& options, int64_t tap_heads, int64_t projected_channels);
   torch::Tensor taps() const;  // [H,k], as the convolution uses them
 
+ private:
   torch::Tensor taps_;
 };
 
