@@ -57,7 +57,7 @@ bool has_points(const Plot& plot) {
 void require_gnuplot(const std::string& flag) {
   require(std::system("command -v gnuplot > /dev/null 2>&1") == 0,
           "{}: gnuplot is not installed; install it (Debian and Ubuntu: apt-get install "
-          "gnuplot-nox), or leave {} out",
+          "gnuplot-nox), or omit {}",
           flag, flag);
 }
 

@@ -40,7 +40,7 @@ TimedMatmul time_matmul(const Matmul& matmul, const StepSpeedOptions& options,
           .flops = matmul.flops()};
 }
 
-// Without position bias and mask: the fastest that libtorch can do at this size.
+// Without position bias and mask, the fastest attention of libtorch at this size.
 TimedMatmul time_attention(const AttentionMatmul& matmul, const StepSpeedOptions& options,
                            const TimingOptions& timing) {
   const auto random = [&](int64_t time) {
@@ -81,7 +81,7 @@ void time_parts(StepSpeed& speed, const ModelConfig& config, const StepSpeedOpti
   speed.copy_bandwidth = copy_bandwidth(device, cache_bytes(device), timing);
 }
 
-// Several steps, as a card that has rested is faster than one at work.
+// Several steps: an idle GPU clocks higher than a busy one.
 std::vector<KernelTime> profiled(TrainingModel& trained, const Batch& batch) {
   constexpr int kSteps = 10;
   return profile_kernels(
@@ -115,7 +115,7 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
     trained.finish();
     if (options.profile) speed.kernels = profiled(trained, batch);
   }
-  restart_peak_memory(device);  // the matmuls shall have the memory to themselves
+  restart_peak_memory(device);  // frees the memory for the matmuls
   speed.flops_ceiling = measure_matmul_flops(device, options.training.type);
   if (options.matmuls) time_parts(speed, config, options);
   return speed;
@@ -162,7 +162,7 @@ std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
     if (!options.watch(std::ssize(speeds), std::ssize(options.models), next)) break;
     try {
       speeds.push_back(measure(config, options));
-    } catch (const std::exception& error) {  // the others are still worth having
+    } catch (const std::exception& error) {  // the other models are still measured
       log::error("{}: not measured: {}", next, error.what());
     }
   }
@@ -175,7 +175,7 @@ std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path) {
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (line.empty() || line[0] != '{') continue;  // what Python says beside it
+    if (line.empty() || line[0] != '{') continue;  // other output of Python
     const std::string origin = fmt::format("{}:{}", path.string(), number);
     const JsonObject json(parse_json(line, origin), origin);
     const PeerStep peer{.mode = json.get<std::string>("mode"),

@@ -21,7 +21,7 @@ namespace convseq::bench {
 namespace {
 
 constexpr double kMostRepeats = 50;   // a GPU queues about a thousand launches
-constexpr double kSlowStepMs = 2000;  // such a step is steady enough, and not worth waiting for
+constexpr double kSlowStepMs = 2000;  // such a step is steady enough to be timed once
 
 double wall_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -42,7 +42,7 @@ int repeats_for(double each_ms, const TimingOptions& options) {
   return static_cast<int>(std::clamp(fitting, 1.0, kMostRepeats));
 }
 
-// Keeps the GPU busy for about so long, while the host queues what is to be measured.
+// Keeps the GPU busy for about this long while the host queues the work to be measured.
 class HeadStart {
  public:
   explicit HeadStart(torch::Device device)
@@ -189,7 +189,7 @@ void synchronize(torch::Device device) {
 
 int64_t cache_bytes(torch::Device device) {
   constexpr int64_t kLargestL2 = 128 << 20;  // of today's GPUs
-  constexpr int64_t kLeast = 32 << 20;       // some machines do not tell
+  constexpr int64_t kLeast = 32 << 20;       // some machines do not report theirs
   if (device.is_cuda()) return kLargestL2;
   return std::max<int64_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE), kLeast);
 }

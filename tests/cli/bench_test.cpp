@@ -147,7 +147,7 @@ TEST(Bench, RefusesAPlotWithoutGnuplotBeforeItMeasures) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.output,
             "convseq: --plot: gnuplot is not installed; install it (Debian and Ubuntu: apt-get "
-            "install gnuplot-nox), or leave --plot out\n");
+            "install gnuplot-nox), or omit --plot\n");
 }
 
 TEST(Bench, RefusesWhatItCannotMeasure) {

@@ -23,7 +23,7 @@ struct BenchFlags {
   std::optional<Precision> precision;  // none: bf16 on a GPU, fp32 on a CPU
   std::filesystem::path json;
   std::filesystem::path plot;
-  double max_memory = 0;  // bytes; 0: what is free
+  double max_memory = 0;  // bytes; 0: the free memory
   bool quiet = false;
 
   torch::Dtype type() const;
@@ -50,7 +50,7 @@ T or_default(const std::optional<T>& given, const BenchFlags& flags, T on_cpu, T
   return device_of(flags.device).is_cuda() ? on_gpu : on_cpu;
 }
 
-// One run: opens what it will write before any work, shows progress, ends on signals.
+// One run: opens its output files before any work, shows progress, stops on signals.
 class BenchRun {
  public:
   // `plots` are the suffixes of what --plot draws: "speed" makes docs/length-speed.svg of
@@ -58,8 +58,8 @@ class BenchRun {
   BenchRun(const BenchFlags& flags, std::string label, const std::vector<std::string>& plots = {});
 
   bench::Watch watch();
-  // Prints the table, or the rows as JSON for `--json -`; writes the JSON file. A run that was
-  // stopped prints what it has, writes nothing and throws Stopped.
+  // Prints the table, or the rows as JSON for `--json -`; writes the JSON file. A stopped run
+  // prints the rows so far, writes no file and throws Stopped.
   void finish(const std::vector<bench::Row>& rows, const std::function<void()>& print_table);
   void draw(const std::string& suffix, const bench::Plot& plot);
 
