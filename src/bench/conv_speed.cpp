@@ -9,7 +9,7 @@
 #include "convseq/base/error.h"
 #include "convseq/bench/device_memory.h"
 #include "convseq/ops/conv.h"
-#include "convseq/ops/reference/reference.h"
+#include "convseq/ops/reference/conv.h"
 
 namespace convseq::bench {
 namespace {
@@ -52,10 +52,11 @@ class Case {
 
   torch::Tensor reference(const variable_list& in) const {
     if (dynamic()) {
-      const auto taps = ops::reference::tap_softmax(in[1].unflatten(-1, {heads(), kernel()}));
-      return ops::reference::dynamic_conv(in[0], taps, geometry_);
+      const auto logits = in[1].unflatten(-1, {heads(), kernel()});
+      return ops::reference::dynamic_conv(in[0], logits, {}, geometry_);
     }
-    return ops::reference::conv(glu() ? ops::reference::glu(in[0], {}) : in[0], in[1], geometry_);
+    return glu() ? ops::reference::glu_conv(in[0], in[1], {}, geometry_)
+                 : ops::reference::conv(in[0], in[1], {}, geometry_);
   }
 
   // Every input and output once: x and y; x, dy and dx; beside them the taps and their gradient.
@@ -91,10 +92,10 @@ void expect_close(const std::string& name, const torch::Tensor& found,
   const double largest = expected.abs().max().item<double>();
   const double difference = (found.to(torch::kFloat64) - expected).abs().max().item<double>();
   TORCH_CHECK(difference <= tolerance * largest, name, " is off by ", difference,
-              " where values reach ", largest, ": a wrong answer is not worth timing");
+              " where values reach ", largest, "; a wrong result is not timed");
 }
 
-// The first row of the batch, whole way: output and gradient of x.
+// The output and the gradient of x, for the first row of the batch.
 void verify(const Case& which, const variable_list& in, const torch::Tensor& dy) {
   variable_list exact;
   for (const auto& each : in) {
@@ -112,8 +113,8 @@ void verify(const Case& which, const variable_list& in, const torch::Tensor& dy)
 
 using Apply = std::function<torch::Tensor(const variable_list&)>;
 
-// One side of the comparison on buffers that take turns: what it reads and what it writes falls out
-// of the caches before its turn comes again.
+// One side of the comparison on rotating buffers: what it reads and writes has left the caches
+// before the same buffer is used again.
 class Contender {
  public:
   Contender(size_t buffers, Apply apply, const std::function<variable_list()>& inputs,
@@ -147,7 +148,7 @@ class Contender {
   size_t turn_ = 0;
 };
 
-// libtorch's layout is [B,C,T]: it is given that, free of charge.
+// libtorch's layout is [B,C,T]; the transpose is not timed.
 Contender libtorch_peer(size_t buffers, const Case& which, const ConvSpeedOptions& options) {
   const auto columns = [](const torch::Tensor& x) {
     return x.detach().transpose(1, 2).contiguous();
@@ -171,7 +172,7 @@ size_t buffer_count(const Case& which, const ConvSpeedOptions& options) {
   return static_cast<size_t>(static_cast<double>(options.cache) / which.forward_bytes() + 2);
 }
 
-// On a CPU libtorch's depthwise convolution takes minutes in bf16; a dynamic one it does not have.
+// On a CPU libtorch's depthwise convolution takes minutes in bf16; it has no dynamic convolution.
 bool has_peer(const Case& which, const ConvSpeedOptions& options) {
   const bool hopeless = options.device.is_cpu() && options.type == torch::kBFloat16;
   return options.peers && !which.dynamic() && !hopeless;

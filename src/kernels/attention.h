@@ -47,7 +47,7 @@ struct AttentionBackward {
   float* delta = nullptr;    // [B,H,Tq], workspace, of use where queries are many
 };
 
-bool fits_attention(const AttentionRows& rows);
+bool is_aligned_for_attention(const AttentionRows& rows);
 inline int64_t attention_bias_parts(const AttentionShape& shape) {
   return (shape.keys + kAttentionKeys - 1) / kAttentionKeys;
 }

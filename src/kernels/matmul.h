@@ -2,29 +2,28 @@
 
 #include "convseq/kernels/types.h"
 
-// Matmuls of bf16 on a GPU, sums in fp32, with what stands beside them done on the way
-// instead of in passes of its own. Through cuBLASLt, and through CUTLASS what that does not do
-// well; they throw where the build has none.
+// Matmuls of bf16 on a GPU with fp32 sums and fused epilogues. They run on cuBLASLt, and on CUTLASS
+// where that is faster or has an epilogue that cuBLASLt lacks.
 namespace convseq::kernels {
 
-// A matrix in memory, row by row.
+// A row-major matrix.
 struct Matrix {
   const void* values = nullptr;
-  int64_t stride = 0;       // elements from a row to the next
-  bool transposed = false;  // its transpose is meant
+  int64_t stride = 0;       // elements from one row to the next
+  bool transposed = false;  // use its transpose
 };
 
 enum class Epilogue {
-  Plain,  // a·b, plus `other` where there is one
-  Relu,   // relu(a·b)
-  Gated,  // a·b where `other` is positive, 0 elsewhere: what comes back through a ReLU
+  Plain,         // a·b, plus c where given
+  Relu,          // relu(a·b)
+  ReluBackward,  // a·b where c > 0, else 0: the gradient of a ReLU whose output is c
 };
 
 struct Matmul {
   int64_t rows = 0, columns = 0, inner = 0;  // [rows,columns] = [rows,inner] · [inner,columns]
   Epilogue epilogue = Epilogue::Plain;
   Matrix a, b;
-  const void* other = nullptr;  // [rows,columns], in rows as `out`
+  const void* c = nullptr;  // [rows,columns] with the stride of `out`; the epilogue's operand
   void* out = nullptr;
   int64_t out_stride = 0;
   void* workspace = nullptr;
@@ -33,11 +32,12 @@ struct Matmul {
 
 void matmul_cuda(const Matmul& matmul, Stream stream);
 
-// Not every build, GPU and alignment has gated matmuls.
-bool can_gate(const Matmul& matmul);
+// Whether this build and GPU have the epilogue for a matmul of this size and alignment.
+bool has_relu_backward_epilogue(const Matmul& matmul);
 
-// While on, a matmul of a new size tries the library's best guesses and keeps the fastest for the
-// rest of the process; otherwise its first guess is taken. Of the whole process.
+// While on, the first matmul of each size times the algorithms that the library's heuristic
+// proposes and keeps the fastest for the rest of the process; otherwise it uses the first proposal.
+// The setting holds for the whole process.
 void tune_matmuls(bool on);
 
 bool built_with_matmuls();

@@ -31,7 +31,7 @@ struct NormBackward {
   const float* mean = nullptr;  // where centred
   const float* scale = nullptr;
   const void* dy = nullptr;
-  const void* more = nullptr;  // [N,C], another gradient of x, added to dx; null: none
+  const void* dx_to_add = nullptr;  // [N,C], another gradient of x, added to dx; null: none
   void* dx = nullptr;
   void* dweight = nullptr;
   void* dbias = nullptr;      // where centred

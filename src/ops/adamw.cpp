@@ -1,58 +1,19 @@
 #include "convseq/ops/adamw.h"
 
-#include <torch/types.h>
+#include <algorithm>
 
-#include "convseq/base/error.h"
-#include "convseq/ops/kernel/cuda_launch.h"
+#include "convseq/ops/kernel/adamw.h"
+#include "convseq/ops/reference/adamw.h"
 
 namespace convseq::ops {
-namespace {
-
-float* floats(const torch::Tensor& x) { return x.mutable_data_ptr<float>(); }
-
-kernels::AdamWTensor pointers_of(const AdamWTensors& t) {
-  require(t.value.is_contiguous() && t.gradient.is_contiguous() && t.mean.is_contiguous() &&
-              t.square.is_contiguous() && (!t.copy.defined() || t.copy.is_contiguous()),
-          "adamw: tensors must be contiguous");
-  return {.value = floats(t.value),
-          .gradient = t.gradient.const_data_ptr(),
-          .mean = floats(t.mean),
-          .square = floats(t.square),
-          .copy = t.copy.defined() ? t.copy.mutable_data_ptr() : nullptr,
-          .size = t.value.numel(),
-          .gradient_type = kernel_type(t.gradient),
-          .decays = t.decays};
-}
-
-}  // namespace
-
-bool has_adamw(const torch::Tensor& value) {
-  return is_fp32_or_bf16_on_cuda(value) && value.scalar_type() == torch::kFloat32;
-}
 
 torch::Tensor adamw(const std::vector<AdamWTensors>& tensors, const kernels::AdamWOptions& options,
                     const torch::Tensor& step, const torch::Tensor& loss) {
-  static_assert(sizeof(kernels::AdamWStep) == 3 * sizeof(double));
-  const c10::DeviceGuard guard(loss.device());
-  auto norm = torch::zeros({}, loss.options());
-  std::vector<kernels::AdamWTensor> pointers;
-  for (const auto& each : tensors) {
-    if (each.value.numel() > 0) pointers.push_back(pointers_of(each));
-  }
-  if (pointers.empty()) return norm;
-  const auto count = static_cast<int64_t>(pointers.size());
-  auto workspace =
-      torch::empty({static_cast<int64_t>(kernels::adamw_workspace_cuda(pointers.data(), count))},
-                   loss.options().dtype(torch::kUInt8));
-  kernels::adamw_cuda(options,
-                      {.tensors = pointers.data(),
-                       .count = count,
-                       .step = static_cast<const kernels::AdamWStep*>(step.const_data_ptr()),
-                       .loss = loss.const_data_ptr<double>(),
-                       .norm = norm.mutable_data_ptr<double>(),
-                       .workspace = workspace.mutable_data_ptr()},
-                      current_cuda_stream());
-  return norm;
+  const bool all = std::all_of(tensors.begin(), tensors.end(), [](const AdamWTensors& each) {
+    return has_adamw_kernel(each.parameter);
+  });
+  if (all) return kernel::adamw(tensors, options, step, loss);
+  return reference::adamw(tensors, options, step, loss);
 }
 
 }  // namespace convseq::ops

@@ -9,19 +9,18 @@
 namespace convseq::ops {
 
 struct AdamWTensors {
-  torch::Tensor value;     // fp32, as mean and square
-  torch::Tensor gradient;  // fp32 or bf16
-  torch::Tensor mean;
-  torch::Tensor square;
-  torch::Tensor copy;  // bf16, becomes the new value; undefined: none
+  torch::Tensor parameter;   // fp32 or float64
+  torch::Tensor gradient;    // the parameter's type; fp32 parameters on a GPU also take bf16
+  torch::Tensor exp_avg;     // running averages of the gradient and of its square,
+  torch::Tensor exp_avg_sq;  // both of the parameter's type
+  torch::Tensor copy;        // bf16, set to the new value; undefined: none
   bool decays = false;
 };
 
-bool has_adamw(const torch::Tensor& value);  // a GPU's fp32
-
-// kernels/adamw.h on a GPU, without waiting for it: clips, then moves all tensors, or none where
-// the norm of the gradients or `loss` (a float64 scalar) is not finite. `step` [3] float64 on the
-// device is an AdamWStep. Returns the norm, a float64 scalar on the device.
+// Clips the gradients to a norm of options.max_norm and updates all tensors, or none where the norm
+// or `loss` (a float64 scalar) is not finite; the formulas stand in ops/reference/adamw.h. `step`
+// [3] float64 is a kernels::AdamWStep. Returns the norm before clipping, a float64 scalar. The
+// kernel decides everything on the device, without synchronising with the host.
 torch::Tensor adamw(const std::vector<AdamWTensors>& tensors, const kernels::AdamWOptions& options,
                     const torch::Tensor& step, const torch::Tensor& loss);
 

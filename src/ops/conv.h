@@ -5,8 +5,8 @@
 #include "convseq/ops/geometry.h"
 #include "convseq/ops/lengths.h"
 
-// The convolutions that the layers call. Shapes and meaning as in ops/reference.h; what cannot be
-// done is refused by name, never answered with zeros.
+// The convolutions that the layers call. Shapes and meaning as in ops/reference/conv.h; arguments
+// that do not fit are refused with an Error that names them.
 namespace convseq::ops {
 
 torch::Tensor mask_padding(const torch::Tensor& x, const Lengths& lengths);
@@ -28,22 +28,18 @@ struct DynamicTapOptions {
   double dropout = 0;  // DropConnect: after the softmax, not renormalised
 };
 
-// Each position brings its own taps, as logits [B,T,H*k]; x is already masked.
+// Every position has its own taps, given as logits [B,T,H*k]; x is already masked.
 torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logits,
                            const DynamicTapOptions& taps, const ConvGeometry& geometry);
 
-// The last `reach` inputs of a causal convolution, in a ring: slot = position mod reach. This is
-// all that decoding needs, whatever the length so far.
+// The last `reach` inputs of a causal convolution in a ring buffer, slot = position mod reach: all
+// that decoding needs, whatever the length so far.
 struct ConvRing {
   torch::Tensor rows;  // [B, reach, C]
   int64_t position = 0;
-
-  torch::Tensor history() const;        // [B, reach, C], oldest first
-  void append(const torch::Tensor& x);  // [B,n,C]
 };
 
-// The outputs of n more positions x [B,n,C], given what the ring holds; the ring then holds them
-// too.
+// The outputs of n more positions x [B,n,C], given the inputs in the ring; x is appended to it.
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring);
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,

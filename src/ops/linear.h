@@ -1,19 +1,20 @@
 #pragma once
 
-#include "convseq/ops/kernel/output_and_input.h"
+#include "convseq/ops/output_and_input.h"
 
 namespace convseq::ops {
 
-// x Wᵀ, W [out,in]; what comes back to `input` is added inside the backward matmul.
+// x Wᵀ, W [out,in]. On a GPU the gradient of `input` is added in the epilogue of the backward
+// matmul.
 OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& weight);
 
-// relu(x W_upᵀ) W_downᵀ; the relu has no pass of its own, where the build and the GPU can do so on
-// the way back too.
+// relu(x W_upᵀ) W_downᵀ. On a GPU the relu is computed in the matmul's epilogue, and where the
+// build and the GPU have such an epilogue its backward too.
 OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
                                            const torch::Tensor& down);
 
-// While it lives, matmuls of a new size are tried in several ways, and the fastest is kept for the
-// rest of the process: for work that comes again and again.
+// While an instance lives, matmuls of a new size are timed with several algorithms, and the fastest
+// is kept for the rest of the process: for work that repeats.
 class MatmulTuning {
  public:
   MatmulTuning();

@@ -224,11 +224,11 @@ TEST(GpuConvKernel, RefusesByNameWhatItCannotDo) {
     return "";
   };
   EXPECT_EQ(message([](ConvShape& shape) { shape.kernel = 256; }),
-            "conv_forward: kernel 256 is not within 1..255");
+            "conv_forward: kernel is 256; must be in 1..255");
   EXPECT_EQ(message([](ConvShape& shape) { shape.heads = 4; }),
-            "conv_forward: 6 channels don't divide into 4 heads");
+            "conv_forward: 6 channels are not divisible by 4 heads");
   EXPECT_EQ(message([](ConvShape& shape) { shape.left = 3; }),
-            "conv_forward: left 3 is not within the taps' reach of 2");
+            "conv_forward: left is 3; must be in 0..2, the reach of the taps");
 }
 
 TEST(GpuGluKernel, EqualsTheFormulaInDoublePrecision) {

@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include "convseq/base/error.h"
+#include "convseq/ops/position_buckets.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

@@ -7,7 +7,7 @@
 #include "convseq/base/error.h"
 #include "convseq/ops/conv.h"
 #include "convseq/ops/kernel/torch_threads.h"
-#include "convseq/ops/reference/reference.h"
+#include "convseq/ops/reference/conv.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
 
@@ -328,7 +328,8 @@ TEST(ConvKernels, TrainDroppedTapsThroughTheSoftmax) {
       [&] { return dynamic_conv(x, logits, {.softmax = true, .dropout = 0.3}, geometry); });
   const auto expected = gradient_of([&] {
     const auto taps = reference::tap_softmax(logits.unflatten(-1, {4, 5}));
-    return reference::dynamic_conv(x, torch::dropout(taps, 0.3, true), geometry);
+    return reference::dynamic_conv(x, torch::dropout(taps, 0.3, true), {.softmax = false},
+                                   geometry);
   });
   expect_near(actual, expected.to(torch::kFloat64), 5e-6, "logits");
 }
@@ -353,7 +354,7 @@ TEST(ConvKernels, RefuseLengthsThatAreNoWholeNumbers) {
       message_of<Error>([&] {
         conv(torch::zeros({2, 3, 6}), torch::zeros({2, 3}), {torch::zeros({2})}, {.kernel = 3});
       }),
-      "conv: lengths are Float; wants int64");
+      "conv: lengths are Float; must be int64");
 }
 
 TEST(GpuConv, EqualsTheReferenceWithItsGradients) {

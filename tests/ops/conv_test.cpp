@@ -1,7 +1,6 @@
 #include "convseq/ops/conv.h"
 
 #include "convseq/base/error.h"
-#include "convseq/ops/reference/reference.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
 
@@ -210,7 +209,7 @@ TEST(Conv, RefusesWhatItCannotDo) {
   const auto x = torch::zeros({2, 3, 6});
   const auto taps = torch::zeros({4, 3});
   EXPECT_EQ(message_of<Error>([&] { conv(x, taps, {}, {.kernel = 3}); }),
-            "conv: 6 channels do not divide into 4 heads");
+            "conv: 6 channels are not divisible by 4 heads");
   EXPECT_EQ(message_of<Error>([&] {
               conv(x, torch::zeros({2, 3}), {}, {.kernel = 5});
             }),
@@ -218,15 +217,15 @@ TEST(Conv, RefusesWhatItCannotDo) {
   EXPECT_EQ(message_of<Error>([&] {
               conv(x[0], torch::zeros({2, 3}), {}, {.kernel = 3});
             }),
-            "conv: input has 2 dimensions; wants [batch, time, channels]");
+            "conv: input has 2 dimensions; must be [batch, time, channels]");
   EXPECT_EQ(message_of<Error>([&] {
               conv(x, torch::zeros({2, 3}), {torch::zeros({5})}, {.kernel = 3});
             }),
-            "conv: lengths for 5 rows, input has 2");
+            "conv: 5 lengths for 2 rows");
   EXPECT_EQ(message_of<Error>([&] {
               dynamic_conv(x, torch::zeros({2, 3, 7}), {}, {.kernel = 3});
             }),
-            "dynamic_conv: 7 tap logits a position do not divide by kernel 3");
+            "dynamic_conv: 7 tap logits per position are not divisible by kernel 3");
 }
 
 }  // namespace convseq::ops

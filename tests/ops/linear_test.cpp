@@ -128,7 +128,7 @@ TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
 }
 
 // What tuning may or may not choose, asked for by name; all rows are longer than they need to be.
-TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
+TEST_P(GpuLinear, CutlassEpiloguesEqualFloat64) {
   const Sizes sizes = GetParam();
   const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
   const auto in_long_rows = [](const torch::Tensor& x) {
@@ -136,9 +136,9 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
     return rows.narrow(1, 0, x.size(1)).copy_(x);
   };
   const auto a = in_long_rows(random_tensor({rows, in})), b = in_long_rows(weight(in, out));
-  const auto other = in_long_rows(random_tensor({rows, out}));
-  const int64_t pitch = other.stride(0);
-  for (const auto epilogue : {kernels::Epilogue::Plain, kernels::Epilogue::Gated}) {
+  const auto c = in_long_rows(random_tensor({rows, out}));
+  const int64_t pitch = c.stride(0);
+  for (const auto epilogue : {kernels::Epilogue::Plain, kernels::Epilogue::ReluBackward}) {
     const auto run = [&] {
       const auto y = torch::full({rows, pitch}, NAN, bf16());
       const kernels::Matmul matmul{.rows = rows,
@@ -147,10 +147,10 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
                                    .epilogue = epilogue,
                                    .a = {a.const_data_ptr(), a.stride(0)},
                                    .b = {b.const_data_ptr(), b.stride(0)},
-                                   .other = other.const_data_ptr(),
+                                   .c = c.const_data_ptr(),
                                    .out = y.mutable_data_ptr(),
                                    .out_stride = pitch};
-      if (!kernels::cutlass_takes(matmul)) return torch::Tensor();
+      if (!kernels::has_cutlass_matmul(matmul)) return torch::Tensor();
       kernels::cutlass_matmul(matmul, current_cuda_stream());
       EXPECT_TRUE(y.narrow(1, out, pitch - out).isnan().all().item<bool>());
       return y.narrow(1, 0, out).clone();
@@ -162,8 +162,7 @@ TEST_P(GpuLinear, CutlassAddsAndGatesAsFloat64Does) {
     const auto matmul = wide(a).matmul(wide(b));
     expect_close(
         y.cpu(),
-        (epilogue == kernels::Epilogue::Plain ? matmul + wide(other) : matmul * (wide(other) > 0))
-            .cpu(),
+        (epilogue == kernels::Epilogue::Plain ? matmul + wide(c) : matmul * (wide(c) > 0)).cpu(),
         2e-2);
   }
 }

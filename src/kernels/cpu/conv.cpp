@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "convseq/base/error.h"
+#include "convseq/kernels/checks.h"
 #include "convseq/kernels/cpu/conv_loops.h"
 
 namespace convseq::kernels {
@@ -28,25 +28,6 @@ Loops loops_of(CpuLevel level) {
     default:
       return {baseline::kConvLoops, baseline::kDynamicLoops};
   }
-}
-
-void check(const ConvShape& shape) {
-  require(shape.batch >= 0 && shape.time >= 0 && shape.channels >= 0, "conv: sizes {}, {}, {}",
-          shape.batch, shape.time, shape.channels);
-  require(shape.kernel >= 1 && shape.dilation >= 1, "conv: kernel {}, dilation {}", shape.kernel,
-          shape.dilation);
-  require(shape.heads >= 1 && shape.channels % shape.heads == 0,
-          "conv: {} channels do not divide into {} heads", shape.channels, shape.heads);
-  const int64_t reach = (shape.kernel - 1) * shape.dilation;
-  require(shape.left >= 0 && shape.left <= reach, "conv: reads {} to the left; wants 0..{}",
-          shape.left, reach);
-}
-
-void check(const ConvShape& shape, const DynamicTaps& taps) {
-  check(shape);
-  require(stride_of(shape, taps) >= shape.heads * shape.kernel,
-          "dynamic_conv: taps {} apart for {} of a position", taps.stride,
-          shape.heads * shape.kernel);
 }
 
 // Long enough that what neighbours both need costs little; by the shape alone.
@@ -104,7 +85,7 @@ CpuLevel widest_cpu_level() {
 }
 
 void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
-  check(shape);
+  check_conv(shape, "conv_forward");
   const ConvLoops& loops = loops_of(run.level).conv;
   const Pieces pieces = cut(shape);
   const auto taps = spread(loops, shape, arrays.taps, /*reversed=*/false);
@@ -113,7 +94,7 @@ void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const C
 }
 
 void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run) {
-  check(shape);
+  check_conv(shape, "conv_backward");
   const ConvLoops& loops = loops_of(run.level).conv;
   const Pieces pieces = cut(shape);
   const int64_t count = count_of(shape, pieces), tap_count = shape.heads * shape.kernel;
@@ -147,7 +128,8 @@ void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const 
 
 void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& arrays,
                               const CpuRun& run) {
-  check(shape, arrays.taps);
+  check_conv(shape, "dynamic_conv_forward");
+  check_dynamic_taps(shape, arrays.taps, "dynamic_conv_forward");
   const Pieces pieces = cut_rows(shape);
   spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.forward(shape, arrays, pieces, part);
@@ -156,7 +138,8 @@ void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& 
 
 void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward& arrays,
                                const CpuRun& run) {
-  check(shape, arrays.taps);
+  check_conv(shape, "dynamic_conv_backward");
+  check_dynamic_taps(shape, arrays.taps, "dynamic_conv_backward");
   const Pieces pieces = cut(shape);
   spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.backward(shape, arrays, pieces, part);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "convseq/kernels/conv_checks.h"
+#include "convseq/kernels/checks.h"
 
 // What the CUDA kernels share: numbers of either type in and out, launches.
 namespace convseq::kernels {

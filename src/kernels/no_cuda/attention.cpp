@@ -1,15 +1,15 @@
 #include "convseq/kernels/attention.h"
 
-#include "convseq/kernels/no_cuda/refuse.h"
+#include "convseq/kernels/checks.h"
 
 namespace convseq::kernels {
 
 void attention_forward_cuda(const AttentionShape&, const AttentionForward&, Stream) {
-  refuse("attention");
+  fail_no_cuda("attention");
 }
 
 void attention_backward_cuda(const AttentionShape&, const AttentionBackward&, Stream) {
-  refuse("attention");
+  fail_no_cuda("attention");
 }
 
 }  // namespace convseq::kernels

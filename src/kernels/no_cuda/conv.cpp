@@ -1,42 +1,41 @@
 #include "convseq/kernels/conv.h"
 
-#include "convseq/base/error.h"
+#include "convseq/kernels/checks.h"
 
 namespace convseq::kernels {
-namespace {
 
-[[noreturn]] void refuse(const char* what) {
-  fail("{}: this build has no CUDA kernels; build where nvcc is, or use the CPU", what);
+void conv_forward_cuda(const ConvShape&, const ConvForward&, Stream) {
+  fail_no_cuda("conv_forward");
 }
 
-}  // namespace
+void conv_backward_cuda(const ConvShape&, const ConvBackward&, Stream) {
+  fail_no_cuda("conv_backward");
+}
 
-void conv_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse("conv_forward"); }
-
-void conv_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse("conv_backward"); }
-
-size_t conv_backward_workspace_cuda(const ConvShape&) { refuse("conv_backward"); }
+size_t conv_backward_workspace_cuda(const ConvShape&) { fail_no_cuda("conv_backward"); }
 
 void tap_softmax_forward_cuda(const ConvShape&, const void*, float*, Stream) {
-  refuse("tap_softmax_forward");
+  fail_no_cuda("tap_softmax_forward");
 }
 
 void tap_softmax_backward_cuda(const ConvShape&, const float*, const float*, void*, Stream) {
-  refuse("tap_softmax_backward");
+  fail_no_cuda("tap_softmax_backward");
 }
 
-void glu_forward_cuda(const ConvShape&, const ConvForward&, Stream) { refuse("glu_forward"); }
+void glu_forward_cuda(const ConvShape&, const ConvForward&, Stream) { fail_no_cuda("glu_forward"); }
 
-void glu_backward_cuda(const ConvShape&, const ConvBackward&, Stream) { refuse("glu_backward"); }
+void glu_backward_cuda(const ConvShape&, const ConvBackward&, Stream) {
+  fail_no_cuda("glu_backward");
+}
 
 void dynamic_conv_forward_cuda(const ConvShape&, const DynamicConvForward&, Stream) {
-  refuse("dynamic_conv_forward");
+  fail_no_cuda("dynamic_conv_forward");
 }
 
 void dynamic_conv_backward_cuda(const ConvShape&, const DynamicConvBackward&, Stream) {
-  refuse("dynamic_conv_backward");
+  fail_no_cuda("dynamic_conv_backward");
 }
 
-void conv_step_cuda(const ConvShape&, const ConvStep&, Stream) { refuse("conv_step"); }
+void conv_step_cuda(const ConvShape&, const ConvStep&, Stream) { fail_no_cuda("conv_step"); }
 
 }  // namespace convseq::kernels

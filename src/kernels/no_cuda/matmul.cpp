@@ -1,16 +1,14 @@
 #include "convseq/kernels/matmul.h"
 
-#include "convseq/base/error.h"
+#include "convseq/kernels/checks.h"
 
 namespace convseq::kernels {
 
-void matmul_cuda(const Matmul&, Stream) {
-  fail("matmul: this build has no cuBLASLt; build where it and libtorch's CUDA libraries are");
-}
+void matmul_cuda(const Matmul&, Stream) { fail_no_library("matmul", "cuBLASLt"); }
 
 void tune_matmuls(bool) {}
 
-bool can_gate(const Matmul&) { return false; }
+bool has_relu_backward_epilogue(const Matmul&) { return false; }
 
 bool built_with_matmuls() { return false; }
 size_t matmul_workspace_bytes() { return 0; }

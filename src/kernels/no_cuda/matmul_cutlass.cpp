@@ -1,13 +1,11 @@
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 
-#include "convseq/base/error.h"
+#include "convseq/kernels/checks.h"
 
 namespace convseq::kernels {
 
-bool cutlass_takes(const Matmul&) { return false; }
+bool has_cutlass_matmul(const Matmul&) { return false; }
 
-void cutlass_matmul(const Matmul&, Stream) {
-  fail("matmul: this build has no CUTLASS; run tools/setup.sh where nvcc is");
-}
+void cutlass_matmul(const Matmul&, Stream) { fail_no_library("matmul", "CUTLASS"); }
 
 }  // namespace convseq::kernels

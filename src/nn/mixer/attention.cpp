@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "convseq/ops/kernel/attention_kernel.h"
+#include "convseq/ops/kernel/attention.h"
 
 namespace convseq::nn {
 namespace {
@@ -41,7 +41,7 @@ torch::Tensor AttentionProjections::join(const torch::Tensor& heads) const {
 void AttentionProjections::initialise(torch::Generator& random) {
   const auto d = static_cast<double>(options_.channels);
   const auto head = static_cast<double>(options_.head_channels);
-  // T5's: the queries carry the 1/sqrt(dk) that the product lacks.
+  // T5's: the queries carry the 1/sqrt(dk) that the scores lack.
   draw_normal(query_->weight, 1 / std::sqrt(d * head), random);
   draw_normal(key_->weight, 1 / std::sqrt(d), random);
   draw_normal(value_->weight, 1 / std::sqrt(d), random);
@@ -111,13 +111,13 @@ RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOpt
 
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
   const double dropout = is_training() ? attention_.dropout : 0;
-  if (ops::attention_kernel_serves(weight_.options(), attention_.head_channels, dropout,
-                                   buckets_.max_distance)) {
+  if (ops::has_attention_kernel(weight_.options(), attention_.head_channels, dropout,
+                                buckets_.max_distance)) {
     const auto buckets = ops::distance_buckets(buckets_, weight_.device());
     return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
   }
   const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
-  // Keys side by side: the fused attention kernels take no other bias.
+  // Contiguous in the keys: the fused attention kernels take no other bias.
   return ops::gather_buckets(weight_, buckets).permute({2, 0, 1}).contiguous().unsqueeze(0);
 }
 

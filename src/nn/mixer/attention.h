@@ -3,6 +3,7 @@
 #include "convseq/nn/linear.h"
 #include "convseq/nn/mixer/mixer.h"
 #include "convseq/ops/attention.h"
+#include "convseq/ops/position_buckets.h"
 
 namespace convseq::nn {
 
@@ -55,7 +56,7 @@ class SelfAttention : public Mixer {
 // Encoder-decoder attention: in every decoder block, whatever its mixer.
 class CrossAttention : public torch::nn::Module {
  public:
-  // The source's keys and values, computed once a sequence.
+  // The source's keys and values, computed once per sequence.
   struct Memory {
     torch::Tensor keys;    // [B,H,S,dk]
     torch::Tensor values;  // [B,H,S,dk]
@@ -74,11 +75,11 @@ class CrossAttention : public torch::nn::Module {
   AttentionProjections projections_;
 };
 
-// T5's relative position bias, one value a head and bucket, shared by the layers of a stack.
+// T5's relative position bias, one value per head and bucket, shared by the layers of a stack.
 class RelativeBias : public torch::nn::Module {
  public:
   RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention);
-  // As ops::attention() takes it, for queries that are the last of the keys.
+  // The bias as ops::attention() takes it, for queries at the last positions of the keys.
   torch::Tensor forward(int64_t queries, int64_t keys) const;
   void initialise(double deviation, torch::Generator& random) {
     draw_normal(weight_, deviation, random);
@@ -86,7 +87,7 @@ class RelativeBias : public torch::nn::Module {
 
  private:
   ops::BucketOptions buckets_;
-  AttentionOptions attention_;  // of those that it is for
+  AttentionOptions attention_;  // of the layers that use it
   torch::Tensor weight_;        // [buckets, heads]
 };
 

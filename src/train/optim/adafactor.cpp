@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "convseq/train/optim/norms.h"
+#include "convseq/ops/reference/tensor_norms.h"
 
 namespace convseq {
 namespace {
@@ -80,8 +80,8 @@ void Adafactor::update_equals(const Parameters& moving, double learning_rate) {
   const auto u = update.unbind(0);
   at::_foreach_mul_(u, g);
 
-  const auto step = parameter_sizes(p).mul_(learning_rate);
-  const auto excess = root_mean_squares(u).div_(kLargestUpdate).clamp_min_(1);
+  const auto step = ops::parameter_scales(p).mul_(learning_rate);
+  const auto excess = ops::root_mean_squares(u).div_(kLargestUpdate).clamp_min_(1);
   update.mul_(for_each_of(update, step / excess));
   if (weight_decay_ > 0 && decays(p.front())) {
     update.add_(at::stack(p).mul_(for_each_of(update, step)), weight_decay_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "convseq/ops/adamw.h"
 #include "convseq/train/optim/optimizer.h"
 
 namespace convseq {
@@ -7,8 +8,7 @@ namespace convseq {
 // AdamW (Loshchilov and Hutter 2019) in PyTorch's form, and the idea of nanoT5: the same step times
 // max(1e-3, RMS(parameter)). nanoT5's own code adds eps = 1e-6 before the bias correction, and
 // decays after the step; here both are PyTorch's.
-//   m = β1 m + (1 − β1) g,  v = β2 v + (1 − β2) g²
-//   p = p − lr·decay·p − lr·scale · m/(1 − β1ᵗ) / (sqrt(v/(1 − β2ᵗ)) + eps)
+// The formulas stand in ops/reference/adamw.h.
 class AdamW : public Optimizer {
  public:
   AdamW(const OptimizerOptions& options, const TensorMap& parameters);
@@ -21,7 +21,9 @@ class AdamW : public Optimizer {
   void update(const Parameters& moving, double learning_rate) override;
 
  private:
-  std::vector<double> scales(torch::TensorList values) const;
+  kernels::AdamWStep step_numbers(double learning_rate, int64_t t) const;  // of step t = 1, 2, …
+  kernels::AdamWOptions update_options(double max_norm) const;
+  static ops::AdamWTensors tensors_of(const Parameter& parameter, const GradientAndCopy& gradient);
 
   OptimizerOptions options_;
 };

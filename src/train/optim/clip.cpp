@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "convseq/base/error.h"
-#include "convseq/train/optim/norms.h"
+#include "convseq/ops/reference/tensor_norms.h"
 
 namespace convseq {
 
@@ -18,7 +18,7 @@ double clip_by_global_norm(torch::TensorList parameters, double max_norm) {
   }
   if (gradients.empty()) return 0;
   const torch::NoGradGuard no_grad;
-  const double norm = norms(gradients).norm().item<double>();
+  const double norm = ops::norms(gradients).norm().item<double>();
   if (std::isfinite(norm) && norm > max_norm) at::_foreach_mul_(gradients, max_norm / norm);
   return norm;
 }

@@ -38,65 +38,6 @@ void add_matmul(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor&
   }
 }
 
-struct ChunkLoss {
-  TokenLoss sums;
-  torch::Tensor gradient;  // d loss / d logits [c,V], where asked for
-};
-
-// In one pass over the logits, before their scale, where there is a kernel for it.
-ChunkLoss fused_loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
-                        const torch::Tensor& weights, const TokenLossOptions& options,
-                        std::optional<torch::Dtype> gradient) {
-  const auto found = ops::cross_entropy(logits, labels,
-                                        {.scale = options.output_scale,
-                                         .smoothing = options.label_smoothing,
-                                         .z_loss = options.z_loss,
-                                         .ignored = kIgnoredLabel,
-                                         .weights = weights,
-                                         .gradient = gradient});
-  const auto sums = found.rows.sum(0, /*keepdim=*/false, torch::kFloat64).unbind();
-  return {{.loss_sum = sums[0],
-           .nll_sum = sums[1],
-           .z_loss_sum = sums[2],
-           .correct = sums[3].to(torch::kInt64),
-           .tokens = (labels != kIgnoredLabel).sum()},
-          found.gradient};
-}
-
-// With log p = log_softmax(x), t the target, ε the smoothing, ζ the z-loss:
-//   loss = −(1 − ε) log p_t − ε mean(log p) + ζ log²Z
-//   d loss / d x = (1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V
-ChunkLoss loss_of(const torch::Tensor& logits, const torch::Tensor& labels,
-                  const torch::Tensor& weights, const TokenLossOptions& options,
-                  bool wants_gradient) {
-  const double smoothing = options.label_smoothing;
-  const auto ignored = labels == kIgnoredLabel;
-  const auto target = labels.masked_fill(ignored, 0).unsqueeze(1);
-  const auto log_p = at::log_softmax(logits, 1);
-  const auto target_log_p = log_p.gather(1, target);
-  const auto log_z = logits.gather(1, target) - target_log_p;  // [c,1]
-
-  const auto nll = target_log_p.squeeze(1).neg().masked_fill_(ignored, 0);
-  const auto z_loss = log_z.squeeze(1).square().mul_(options.z_loss).masked_fill_(ignored, 0);
-  auto loss = nll * (1 - smoothing) + z_loss;
-  if (smoothing > 0) loss -= log_p.mean(1).mul_(smoothing).masked_fill_(ignored, 0);
-  if (weights.defined()) loss *= weights;
-  const TokenLoss sums = {.loss_sum = loss.sum(torch::kFloat64),
-                          .nll_sum = nll.sum(torch::kFloat64),
-                          .z_loss_sum = z_loss.sum(torch::kFloat64),
-                          .correct = (logits.argmax(1) == labels).sum(),
-                          .tokens = ignored.logical_not().sum()};
-  if (!wants_gradient) return {sums, {}};
-
-  auto gradient = log_p.exp_();
-  if (options.z_loss > 0) gradient *= 1 + 2 * options.z_loss * log_z;
-  if (smoothing > 0) gradient -= smoothing / static_cast<double>(logits.size(1));
-  gradient.scatter_add_(1, target, at::full_like(target_log_p, smoothing - 1));
-  gradient.masked_fill_(ignored.unsqueeze(1), 0);
-  if (weights.defined()) gradient *= weights.unsqueeze(1);
-  return {sums, gradient};
-}
-
 TokenLoss no_loss(torch::Device device) {
   const auto number = torch::TensorOptions(device).dtype(torch::kFloat64);
   const auto count = number.dtype(torch::kInt64);
@@ -107,12 +48,12 @@ TokenLoss no_loss(torch::Device device) {
           .tokens = at::zeros({}, count)};
 }
 
-void add(TokenLoss& total, const TokenLoss& more) {
-  total.loss_sum += more.loss_sum;
-  total.nll_sum += more.nll_sum;
-  total.z_loss_sum += more.z_loss_sum;
-  total.correct += more.correct;
-  total.tokens += more.tokens;
+void add(TokenLoss& total, const ops::CrossEntropy& chunk, const torch::Tensor& labels) {
+  total.loss_sum += chunk.loss;
+  total.nll_sum += chunk.nll;
+  total.z_loss_sum += chunk.z_loss;
+  total.correct += chunk.correct;
+  total.tokens += (labels != kIgnoredLabel).sum();
 }
 
 struct Learns {
@@ -146,14 +87,17 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
           options.weights.defined() ? options.weights.slice(0, begin, end) : torch::Tensor();
       const auto targets = labels.slice(0, begin, end);
       const bool wants_gradient = learns.hidden || learns.matrix;
-      const auto chunk = ops::has_cross_entropy(logits)
-                             ? fused_loss_of(logits, targets, weights, options,
-                                             wants_gradient ? std::optional(inside) : std::nullopt)
-                             : loss_of(logits.mul_(options.output_scale), targets, weights, options,
-                                       wants_gradient);
-      add(total, chunk.sums);
-      if (!chunk.gradient.defined()) continue;
-      const auto gradient = chunk.gradient.to(inside);
+      const auto chunk =
+          ops::cross_entropy(logits, targets,
+                             {.scale = options.output_scale,
+                              .smoothing = options.label_smoothing,
+                              .z_loss = options.z_loss,
+                              .ignored = kIgnoredLabel,
+                              .weights = weights,
+                              .gradient = wants_gradient ? std::optional(inside) : std::nullopt});
+      add(total, chunk, targets);
+      if (!wants_gradient) continue;
+      const auto& gradient = chunk.gradient;
       if (learns.hidden) put_matmul(hidden_gradient.slice(0, begin, end), gradient, w);
       if (!learns.matrix) continue;
       if (begin == 0) {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "convseq/train/optim/norms.h"
+#include "convseq/ops/reference/tensor_norms.h"
 #include "tensor_checks.h"
 
 namespace convseq {
@@ -53,12 +53,13 @@ TEST(Clip, LeavesSmallAndNonFiniteGradientsAsTheyAre) {
 TEST(Norms, AreExactForAnEmbedding) {
   const auto large = random_tensor({8192, 768});
   const auto scalar = torch::tensor(-3.0F);
-  expect_close(norms({large, scalar}),
+  expect_close(ops::norms({large, scalar}),
                torch::stack({large.to(torch::kFloat64).norm(), scalar.to(torch::kFloat64).abs()}),
                1e-6);
-  expect_close(root_mean_squares({large, scalar})[0],
+  expect_close(ops::root_mean_squares({large, scalar})[0],
                large.to(torch::kFloat64).square().mean().sqrt(), 1e-6);
-  expect_close(parameter_sizes({torch::zeros({3}), scalar}), torch::tensor({1e-3, 3.0}), 1e-9);
+  expect_close(ops::parameter_scales({torch::zeros({3}), scalar}), torch::tensor({1e-3, 3.0}),
+               1e-9);
 }
 
 }  // namespace

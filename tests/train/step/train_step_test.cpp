@@ -1,6 +1,6 @@
 #include "convseq/train/step/train_step.h"
 
-#include "convseq/ops/kernel/attention_kernel.h"
+#include "convseq/ops/kernel/attention.h"
 #include "convseq/spec/presets.h"
 #include "tensor_checks.h"
 #include "train/random_batch.h"
@@ -178,7 +178,7 @@ TEST_F(GpuTrainStep, InBf16ItLearnsAsInFp32) {
   const auto batches = batches_of_one_shape(8);
   const OptimizerOptions options{.eps = 1e-3};
   const auto bf16 = torch::TensorOptions(torch::kCUDA).dtype(torch::kBFloat16);
-  EXPECT_TRUE(ops::attention_kernel_serves(bf16, 64, /*dropout=*/0, /*max_distance=*/128));
+  EXPECT_TRUE(ops::has_attention_kernel(bf16, 64, /*dropout=*/0, /*max_distance=*/128));
   for (const int64_t d_kv : {16, 64}) {
     for (const char* name : {"paper-light-tiny", "paper-dynamic-tiny", "paper-transformer-tiny"}) {
       Learner here(name, torch::kCPU, torch::kFloat32, options, {}, d_kv);

@@ -1,4 +1,4 @@
-#include "convseq/kernels/attention_checks.h"
+#include "convseq/kernels/checks.h"
 #include "convseq/kernels/cuda/attention/attention_paths.h"
 #include "convseq/kernels/cuda/attention/attention_tile.cuh"
 

@@ -6,7 +6,7 @@
 namespace convseq::kernels {
 
 void conv_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream) {
-  check_conv(shape, "conv_forward");
+  check_conv_cuda(shape, "conv_forward");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (!band_forward(shape, arrays, cuda_stream) && !tile_forward(shape, arrays, cuda_stream)) {
@@ -16,7 +16,7 @@ void conv_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream
 }
 
 void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream) {
-  check_conv(shape, "conv_backward");
+  check_conv_cuda(shape, "conv_backward");
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (is_empty(shape)) {
     const size_t bytes = static_cast<size_t>(shape.heads * shape.kernel) * sizeof(float);
@@ -31,7 +31,7 @@ void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stre
 
 // Enough for any way: which one is taken depends on the arrays' alignment too.
 size_t conv_backward_workspace_cuda(const ConvShape& shape) {
-  check_conv(shape, "conv_backward");
+  check_conv_cuda(shape, "conv_backward");
   if (is_empty(shape)) return 0;
   return std::max({band_backward_workspace(shape), tile_backward_workspace(shape),
                    direct_backward_workspace(shape)});

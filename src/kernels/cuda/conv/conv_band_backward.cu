@@ -155,7 +155,7 @@ bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
   if (!fits_band(shape)) return false;
   if (!is_aligned(arrays.x) || !is_aligned(arrays.dy) || !is_aligned(arrays.dx)) return false;
   const BandShape band = backward_band(shape);
-  const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_backward");
+  const unsigned blocks = checked_grid(shape.batch * band.segments * band.strips, "conv_backward");
   auto* partial = static_cast<float*>(arrays.workspace);
   const bool done = with_bool(shape.glu, [&](auto glu) {
     return with_band_blocks(shape.kernel, [&](auto size) {

@@ -157,7 +157,8 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
       const BandShape band = band_shape(shape, Work::kRows, Work::kAhead);
       const size_t bytes = BandForwardMemory::bytes(band, glu.value ? Work::kAhead : 0);
       if (bytes > kBandMostBytes) return false;
-      const unsigned blocks = grid_of(shape.batch * band.segments * band.strips, "conv_forward");
+      const unsigned blocks =
+          checked_grid(shape.batch * band.segments * band.strips, "conv_forward");
       const auto kernel = band_forward_kernel<glu.value, size.value>;
       allow_shared_memory(kernel, bytes);
       launch_dependent(kernel, blocks, kBandThreads, bytes, stream, band,

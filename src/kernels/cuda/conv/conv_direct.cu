@@ -165,7 +165,7 @@ int64_t slice_count(const ConvShape& shape) {
 
 void direct_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream) {
   const int64_t outputs = shape.batch * shape.time * shape.channels;
-  const unsigned blocks = grid_of(ceil_div<int64_t>(outputs, kThreads), "conv_forward");
+  const unsigned blocks = checked_grid(ceil_div<int64_t>(outputs, kThreads), "conv_forward");
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
     with_bool(shape.glu, [&](auto glu) {
@@ -178,9 +178,9 @@ void direct_forward(const ConvShape& shape, const ConvForward& arrays, cudaStrea
 
 void direct_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream) {
   const int64_t outputs = shape.batch * shape.time * shape.channels;
-  const unsigned blocks = grid_of(ceil_div<int64_t>(outputs, kThreads), "conv_backward");
+  const unsigned blocks = checked_grid(ceil_div<int64_t>(outputs, kThreads), "conv_backward");
   const int64_t slices = slice_count(shape);
-  const unsigned tap_blocks = grid_of(slices * shape.kernel * shape.heads, "conv_backward");
+  const unsigned tap_blocks = checked_grid(slices * shape.kernel * shape.heads, "conv_backward");
   auto* partial = static_cast<float*>(arrays.workspace);
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
@@ -203,7 +203,7 @@ size_t direct_backward_workspace(const ConvShape& shape) {
 void sum_tap_partials(const ConvShape& shape, const float* partial, int64_t slices, int64_t groups,
                       float* dtaps, cudaStream_t stream) {
   const unsigned blocks =
-      grid_of(ceil_div<int64_t>(shape.heads * shape.kernel, kColumns), "conv_backward");
+      checked_grid(ceil_div<int64_t>(shape.heads * shape.kernel, kColumns), "conv_backward");
   launch_dependent(sum_partials_kernel, blocks, kColumns * kColumns, 0, stream, partial, slices,
                    static_cast<int>(groups), static_cast<int>(shape.heads),
                    static_cast<int>(shape.kernel), dtaps);

@@ -46,7 +46,7 @@ template <class T, class Tap>
 void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps, bool shared,
                  cudaStream_t stream) {
   const unsigned blocks =
-      grid_of(ceil_div<int64_t>(shape.batch * shape.channels, kThreads), "conv_step");
+      checked_grid(ceil_div<int64_t>(shape.batch * shape.channels, kThreads), "conv_step");
   const StepShape step{shape.batch,
                        static_cast<int>(shape.channels),
                        static_cast<int>(shape.heads),
@@ -63,7 +63,7 @@ void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps
 }  // namespace
 
 void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream stream) {
-  check_conv(shape, "conv_step");
+  check_conv_cuda(shape, "conv_step");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   with_type(shape.type, [&](auto type) {
@@ -71,7 +71,7 @@ void conv_step_cuda(const ConvShape& shape, const ConvStep& arrays, Stream strea
     if (arrays.static_taps != nullptr) {
       return launch_step<T>(shape, arrays, arrays.static_taps, true, cuda_stream);
     }
-    check_taps(shape, arrays.dynamic_taps, "conv_step");
+    check_dynamic_taps_cuda(shape, arrays.dynamic_taps, "conv_step");
     with_type(arrays.dynamic_taps.type, [&](auto tap) {
       launch_step<T>(shape, arrays, static_cast<const decltype(tap)*>(arrays.dynamic_taps.values),
                      false, cuda_stream);

@@ -233,7 +233,7 @@ bool launch_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStr
   if (bytes > kTileBytes) return false;
   const auto kernel = backward_kernel<T, kGlu, kShared, K>();
   allow_shared_memory(kernel, bytes);
-  const unsigned blocks = grid_of(shape.batch * tile.tiles * tile.strips, "conv_backward");
+  const unsigned blocks = checked_grid(shape.batch * tile.tiles * tile.strips, "conv_backward");
   auto* partial = static_cast<float*>(arrays.workspace);
   kernel<<<blocks, kThreads, bytes, stream>>>(
       tile, {static_cast<const T*>(arrays.x), arrays.taps, arrays.lengths,

@@ -80,7 +80,7 @@ bool launch_forward(const ConvShape& shape, const ConvForward& arrays, cudaStrea
   const size_t bytes = tile_bytes(shape, tile);
   if (bytes > kTileBytes) return false;
   allow_shared_memory(kernel, bytes);
-  const unsigned blocks = grid_of(shape.batch * tile.tiles * tile.strips, "conv_forward");
+  const unsigned blocks = checked_grid(shape.batch * tile.tiles * tile.strips, "conv_forward");
   kernel<<<blocks, kThreads, bytes, stream>>>(tile, {static_cast<const T*>(arrays.x), arrays.taps,
                                                      arrays.lengths, static_cast<T*>(arrays.y)});
   return true;

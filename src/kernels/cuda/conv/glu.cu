@@ -83,7 +83,7 @@ void with_pack(const ConvShape& shape, bool aligned, const char* what, Use use) 
       constexpr int V = packed.value ? kPack : 1;
       const int64_t threads = shape.batch * shape.time * (shape.channels / V);
       use(type, std::integral_constant<int, V>{},
-          grid_of(ceil_div<int64_t>(threads, kThreads), what));
+          checked_grid(ceil_div<int64_t>(threads, kThreads), what));
     });
   });
 }
@@ -91,7 +91,7 @@ void with_pack(const ConvShape& shape, bool aligned, const char* what, Use use) 
 }  // namespace
 
 void glu_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream) {
-  check_sizes(shape, "glu_forward");
+  check_glu_cuda(shape, "glu_forward");
   if (is_empty(shape)) return;
   const bool aligned = is_aligned(arrays.x) && is_aligned(arrays.y);
   with_pack(shape, aligned, "glu_forward", [&](auto type, auto pack, unsigned blocks) {
@@ -104,7 +104,7 @@ void glu_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream 
 }
 
 void glu_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream) {
-  check_sizes(shape, "glu_backward");
+  check_glu_cuda(shape, "glu_backward");
   if (is_empty(shape)) return;
   const bool aligned = is_aligned(arrays.x) && is_aligned(arrays.dy) && is_aligned(arrays.dx);
   with_pack(shape, aligned, "glu_backward", [&](auto type, auto pack, unsigned blocks) {

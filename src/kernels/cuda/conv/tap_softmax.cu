@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 unsigned blocks_of(const ConvShape& shape) {
-  return grid_of(ceil_div<int64_t>(shape.heads, kWarps), "tap_softmax");
+  return checked_grid(ceil_div<int64_t>(shape.heads, kWarps), "tap_softmax");
 }
 
 }  // namespace

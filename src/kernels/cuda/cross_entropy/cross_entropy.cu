@@ -192,7 +192,7 @@ template <class T, int V>
 void launch_general(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
                     cudaStream_t stream) {
   general_kernel<T, V>
-      <<<grid_of(shape.rows, "cross_entropy"), kThreads, 0, stream>>>(shape, arrays);
+      <<<checked_grid(shape.rows, "cross_entropy"), kThreads, 0, stream>>>(shape, arrays);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@ namespace convseq::kernels {
 
 void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward& arrays,
                                Stream stream) {
-  check_conv(shape, "dynamic_conv_forward");
-  check_taps(shape, arrays.taps, "dynamic_conv_forward");
+  check_conv_cuda(shape, "dynamic_conv_forward");
+  check_dynamic_taps_cuda(shape, arrays.taps, "dynamic_conv_forward");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (!band_dynamic_forward(shape, arrays, cuda_stream)) {
@@ -17,8 +17,8 @@ void dynamic_conv_forward_cuda(const ConvShape& shape, const DynamicConvForward&
 
 void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackward& arrays,
                                 Stream stream) {
-  check_conv(shape, "dynamic_conv_backward");
-  check_taps(shape, arrays.taps, "dynamic_conv_backward");
+  check_conv_cuda(shape, "dynamic_conv_backward");
+  check_dynamic_taps_cuda(shape, arrays.taps, "dynamic_conv_backward");
   if (is_empty(shape)) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (!band_dynamic_backward(shape, arrays, cuda_stream)) {

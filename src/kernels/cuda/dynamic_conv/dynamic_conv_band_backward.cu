@@ -257,7 +257,7 @@ bool band_dynamic_backward(const ConvShape& shape, const DynamicConvBackward& ar
   }
   const BandShape band = band_shape(shape, kBlockRows, kDynamicAhead);
   const unsigned blocks =
-      grid_of(shape.batch * band.segments * band.strips, "dynamic_conv_backward");
+      checked_grid(shape.batch * band.segments * band.strips, "dynamic_conv_backward");
   return with_type(arrays.taps.type, [&](auto type) {
     using Tap = decltype(type);
     return with_dynamic_kernel_size(shape.kernel, [&](auto size) {

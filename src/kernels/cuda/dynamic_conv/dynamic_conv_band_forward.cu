@@ -77,7 +77,7 @@ bool band_dynamic_forward(const ConvShape& shape, const DynamicConvForward& arra
   if (!fits_dynamic_band(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
   const BandShape band = band_shape(shape, kBlockRows, kDynamicAhead);
   const unsigned blocks =
-      grid_of(shape.batch * band.segments * band.strips, "dynamic_conv_forward");
+      checked_grid(shape.batch * band.segments * band.strips, "dynamic_conv_forward");
   const size_t bytes = DynamicForwardMemory::bytes(band);
   return with_type(arrays.taps.type, [&](auto type) {
     using Tap = decltype(type);

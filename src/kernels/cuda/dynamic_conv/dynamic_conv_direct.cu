@@ -154,7 +154,7 @@ DynamicShape dynamic_shape(const ConvShape& shape, const DynamicTaps& taps) {
 }
 
 unsigned dynamic_grid(const ConvShape& shape, const DynamicShape& made, const char* what) {
-  return grid_of(shape.batch * made.tiles * made.heads, what);
+  return checked_grid(shape.batch * made.tiles * made.heads, what);
 }
 
 // Scales of all positions that a block's taps reach.
@@ -164,7 +164,7 @@ size_t scale_bytes(const ConvShape& shape, const DynamicShape& made) {
       std::min<int64_t>(kRows + (shape.kernel - 1) * shape.dilation, shape.time);
   const size_t bytes = static_cast<size_t>(positions) * sizeof(TapScale);
   if (bytes > kMostBytes) {
-    fail_reach(shape, "dynamic_conv_backward", kMostBytes / sizeof(TapScale));
+    fail_shared_memory(shape, "dynamic_conv_backward", kMostBytes / sizeof(TapScale));
   }
   return bytes;
 }

@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kCrossingThreads)
 template <class T, int V, int K>
 void launch(const EmbeddingShape& shape, const EmbeddingBackward& arrays, cudaStream_t stream) {
   const int64_t windows = windows_of(shape);
-  const unsigned blocks = grid_of(windows, "embedding");
+  const unsigned blocks = checked_grid(windows, "embedding");
   const int64_t packs = ceil_div<int64_t>(ceil_div<int64_t>(shape.channels, V), kLanes) * kLanes;
   const auto threads = static_cast<unsigned>(std::min<int64_t>(packs, kMostThreads));
   embedding_window_kernel<T, V><<<blocks, threads, 0, stream>>>(shape, arrays);

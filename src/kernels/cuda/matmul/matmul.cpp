@@ -15,8 +15,8 @@
 namespace convseq::kernels {
 namespace {
 
-constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS itself takes on Hopper
-constexpr int kGuesses = 8;
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // as cuBLAS itself uses on Hopper
+constexpr int kProposals = 8;
 constexpr int kRounds = 5;
 
 void check(cublasStatus_t status) {
@@ -27,7 +27,7 @@ void check(cudaError_t status) {
   if (status != cudaSuccess) fail("matmul: {}", cudaGetErrorString(status));
 }
 
-// A description of cuBLASLt's that is destroyed with its owner.
+// A cuBLASLt object that is destroyed with its owner.
 template <class T, cublasStatus_t (*kDestroy)(T)>
 class Owned {
  public:
@@ -71,8 +71,8 @@ cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
 
 cublasOperation_t operation_of(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-// cuBLAS thinks in columns: what lies in memory row by row is the transpose to it, so it computes
-// outᵀ = bᵀ aᵀ, with b as its first matrix.
+// cuBLAS is column-major, so a row-major matrix is the transpose to it: it computes outᵀ = bᵀ aᵀ,
+// with b as its first operand.
 class Call {
  public:
   explicit Call(const Matmul& matmul) : matmul_(matmul) {
@@ -85,39 +85,39 @@ class Call {
     describe(out_, matmul.columns, matmul.rows, {.stride = matmul.out_stride});
   }
 
-  std::vector<cublasLtMatmulHeuristicResult_t> guesses(cublasLtHandle_t handle) const {
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals(cublasLtHandle_t handle) const {
     Preference preference;
     check(cublasLtMatmulPreferenceCreate(preference.address()));
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, matmul_.workspace_bytes);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(matmul_.b.values));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(matmul_.a.values));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(added()));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(source()));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(matmul_.out));
-    std::vector<cublasLtMatmulHeuristicResult_t> found(kGuesses);
+    std::vector<cublasLtMatmulHeuristicResult_t> found(kProposals);
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle, description_, first_, second_, out_, out_,
-                                         preference, kGuesses, found.data(), &count));
+                                         preference, kProposals, found.data(), &count));
     found.resize(count);
-    require(!found.empty(), "matmul: cuBLASLt knows no way for {} × {} × {}", matmul_.rows,
+    require(!found.empty(), "matmul: cuBLASLt has no algorithm for {} × {} × {}", matmul_.rows,
             matmul_.inner, matmul_.columns);
     return found;
   }
 
   cublasStatus_t launch(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
                         cudaStream_t stream) const {
-    const float one = 1, of_added = matmul_.other == nullptr ? 0 : 1;
+    const float one = 1, beta = matmul_.c == nullptr ? 0 : 1;
     return cublasLtMatmul(handle, description_, &one, matmul_.b.values, first_, matmul_.a.values,
-                          second_, &of_added, added(), out_, matmul_.out, out_, &algorithm,
+                          second_, &beta, source(), out_, matmul_.out, out_, &algorithm,
                           matmul_.workspace, matmul_.workspace_bytes, stream);
   }
 
  private:
-  // [rows,columns] as cuBLAS sees it, before a transposition that the description asks for.
+  // [rows,columns] in column-major order, before the transposition in the description.
   static void describe(Layout& layout, int64_t rows, int64_t columns, const Matrix& matrix) {
     if (matrix.transposed) std::swap(rows, columns);
     check(cublasLtMatrixLayoutCreate(layout.address(), CUDA_R_16BF, rows, columns, matrix.stride));
   }
-  const void* added() const { return matmul_.other == nullptr ? matmul_.out : matmul_.other; }
+  const void* source() const { return matmul_.c == nullptr ? matmul_.out : matmul_.c; }
 
   const Matmul& matmul_;
   Description description_;
@@ -126,7 +126,7 @@ class Call {
 
 cublasLtHandle_t handle_of_device() {
   static std::mutex mutex;
-  static std::map<int, cublasLtHandle_t> handles;  // as long as the process
+  static std::map<int, cublasLtHandle_t> handles;  // live as long as the process
   int device = 0;
   check(cudaGetDevice(&device));
   const std::scoped_lock lock(mutex);
@@ -135,7 +135,7 @@ cublasLtHandle_t handle_of_device() {
   return handle;
 }
 
-bool is_recording(cudaStream_t stream) {
+bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status));
   return status != cudaStreamCaptureStatusNone;
@@ -166,7 +166,7 @@ class Stopwatch {
   std::array<cudaEvent_t, 2> events_ = {};
 };
 
-// More than the L2 cache holds: what is timed shall find its operands where a step leaves them.
+// Clears the L2 cache before each timing, because a training step leaves the operands in DRAM.
 class CacheFlush {
  public:
   explicit CacheFlush(cudaStream_t stream) : stream_(stream) {
@@ -184,36 +184,38 @@ class CacheFlush {
   void* memory_ = nullptr;
 };
 
-// How a matmul of one size is done.
-struct Way {
-  cublasLtMatmulAlgo_t algorithm = {};
-  bool by_cutlass = false;
+// How matmuls of one size are computed: by an algorithm of cuBLASLt, or by CUTLASS.
+struct Algorithm {
+  cublasLtMatmulAlgo_t cublas = {};
+  bool use_cutlass = false;
 };
 
-cublasStatus_t launch(const Way& way, const Matmul& matmul, const Call& call,
+cublasStatus_t launch(const Algorithm& algorithm, const Matmul& matmul, const Call& call,
                       cublasLtHandle_t handle, cudaStream_t stream) {
-  if (!way.by_cutlass) return call.launch(handle, way.algorithm, stream);
+  if (!algorithm.use_cutlass) return call.launch(handle, algorithm.cublas, stream);
   cutlass_matmul(matmul, stream);
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// Nothing is lost by doing it several times: `out` is not what is added.
-Way fastest(const Matmul& matmul, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
-  std::vector<Way> ways;
-  for (const auto& guess : call.guesses(handle)) ways.push_back({.algorithm = guess.algo});
-  if (cutlass_takes(matmul)) ways.push_back({.by_cutlass = true});
+// The matmul may run several times, since `out` is not one of its inputs.
+Algorithm fastest(const Matmul& matmul, const Call& call, cublasLtHandle_t handle,
+                  cudaStream_t stream) {
+  std::vector<Algorithm> algorithms;
+  for (const auto& proposal : call.proposals(handle))
+    algorithms.push_back({.cublas = proposal.algo});
+  if (has_cutlass_matmul(matmul)) algorithms.push_back({.use_cutlass = true});
   Stopwatch watch(stream);
   CacheFlush flush(stream);
-  std::vector<float> least(ways.size(), FLT_MAX);
+  std::vector<float> least(algorithms.size(), FLT_MAX);
   for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < ways.size(); ++i) {
+    for (size_t i = 0; i < algorithms.size(); ++i) {
       flush.run();
       watch.start();
-      if (launch(ways[i], matmul, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
+      if (launch(algorithms[i], matmul, call, handle, stream) != CUBLAS_STATUS_SUCCESS) continue;
       least[i] = std::min(least[i], watch.stop());
     }
   }
-  return ways[std::min_element(least.begin(), least.end()) - least.begin()];
+  return algorithms[std::min_element(least.begin(), least.end()) - least.begin()];
 }
 
 using Key = std::array<int64_t, 14>;
@@ -228,42 +230,44 @@ Key key_of(const Matmul& p) {
           p.b.stride,
           p.b.transposed,
           p.out_stride,
-          p.other != nullptr,
+          p.c != nullptr,
           alignment_of(p.a.values),
           alignment_of(p.b.values),
-          alignment_of(p.other == nullptr ? p.out : p.other),
+          alignment_of(p.c == nullptr ? p.out : p.c),
           alignment_of(p.out)};
 }
 
-class Ways {
+class Algorithms {
  public:
-  static Ways& of_process() {
-    static Ways ways;
-    return ways;
+  static Algorithms& of_process() {
+    static Algorithms algorithms;
+    return algorithms;
   }
 
-  Way find(const Matmul& matmul, const Call& call, cublasLtHandle_t handle, cudaStream_t stream) {
+  Algorithm find(const Matmul& matmul, const Call& call, cublasLtHandle_t handle,
+                 cudaStream_t stream) {
     const std::scoped_lock lock(mutex_);
     const Key key = key_of(matmul);
-    const auto known = ways_.find(key);
-    const bool tuning = tunes && !is_recording(stream);
-    if (known != ways_.end() && (known->second.tuned || !tuning)) return known->second.way;
-    const Way way = tuning ? fastest(matmul, call, handle, stream)
-                           : Way{.algorithm = call.guesses(handle).front().algo};
-    ways_[key] = {way, tuning};
-    return way;
+    const auto known = algorithms_.find(key);
+    const bool tuning = tunes && !is_capturing(stream);
+    if (known != algorithms_.end() && (known->second.tuned || !tuning))
+      return known->second.algorithm;
+    const Algorithm algorithm = tuning ? fastest(matmul, call, handle, stream)
+                                       : Algorithm{.cublas = call.proposals(handle).front().algo};
+    algorithms_[key] = {algorithm, tuning};
+    return algorithm;
   }
 
   std::atomic<bool> tunes = false;
 
  private:
   struct Found {
-    Way way;
+    Algorithm algorithm;
     bool tuned = false;
   };
 
   std::mutex mutex_;
-  std::map<Key, Found> ways_;
+  std::map<Key, Found> algorithms_;
 };
 
 }  // namespace
@@ -271,16 +275,16 @@ class Ways {
 void matmul_cuda(const Matmul& matmul, Stream on) {
   if (matmul.rows == 0 || matmul.columns == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
-  if (matmul.epilogue == Epilogue::Gated) return cutlass_matmul(matmul, stream);
+  if (matmul.epilogue == Epilogue::ReluBackward) return cutlass_matmul(matmul, stream);
   const cublasLtHandle_t handle = handle_of_device();
   const Call call(matmul);
-  const Way way = Ways::of_process().find(matmul, call, handle, stream);
-  check(launch(way, matmul, call, handle, stream));
+  const Algorithm algorithm = Algorithms::of_process().find(matmul, call, handle, stream);
+  check(launch(algorithm, matmul, call, handle, stream));
 }
 
-bool can_gate(const Matmul& matmul) { return cutlass_takes(matmul); }
+bool has_relu_backward_epilogue(const Matmul& matmul) { return has_cutlass_matmul(matmul); }
 
-void tune_matmuls(bool on) { Ways::of_process().tunes = on; }
+void tune_matmuls(bool on) { Algorithms::of_process().tunes = on; }
 
 bool built_with_matmuls() { return true; }
 

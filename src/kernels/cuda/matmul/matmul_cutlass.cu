@@ -12,8 +12,8 @@
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 
-// Gated matmuls and sums, put together from CUTLASS's parts for Hopper: two groups of warps take
-// tiles by turns, so that one multiplies while the other reads `other` and writes.
+// Matmuls with a ReLU-backward or an add epilogue, from CUTLASS collectives for Hopper with the
+// pingpong schedule: one consumer warpgroup runs its mainloop while the other runs its epilogue.
 namespace convseq::kernels {
 namespace {
 
@@ -22,19 +22,19 @@ using Element = cutlass::bfloat16_t;
 using Rows = cutlass::layout::RowMajor;
 
 template <class T>
-struct WherePositive {
-  CUTLASS_HOST_DEVICE T operator()(const T& value, const T& gate) const {
-    return gate > T(0) ? value : T(0);
+struct ReluGradient {
+  CUTLASS_HOST_DEVICE T operator()(const T& value, const T& output) const {
+    return output > T(0) ? value : T(0);
   }
 };
 
 template <class T, int N>
-struct WherePositive<cutlass::Array<T, N>> {
+struct ReluGradient<cutlass::Array<T, N>> {
   CUTLASS_HOST_DEVICE cutlass::Array<T, N> operator()(const cutlass::Array<T, N>& values,
-                                                      const cutlass::Array<T, N>& gates) const {
+                                                      const cutlass::Array<T, N>& outputs) const {
     cutlass::Array<T, N> result;
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) result[i] = WherePositive<T>()(values[i], gates[i]);
+    for (int i = 0; i < N; ++i) result[i] = ReluGradient<T>()(values[i], outputs[i]);
     return result;
   }
 };
@@ -44,24 +44,25 @@ constexpr int kAligned = 8;  // bf16 values in 16 bytes
 using Tile = Shape<_128, _192, _64>;
 using Cluster = Shape<_2, _1, _1>;
 using Architecture = cutlass::arch::Sm90;
-using Tensorial = cutlass::arch::OpClassTensorOp;
+using TensorOp = cutlass::arch::OpClassTensorOp;
 
-// Operation(a·b, other), rounded once, a piece of the tile at a time.
-template <template <class> class Operation, class Piece>
+// Operation(a·b, c), rounded once, in epilogue tiles of the given shape.
+template <template <class> class Operation, class EpilogueTile>
 struct Fused {
   using Tree = fusion::Sm90EVT<
       fusion::Sm90Compute<Operation, Element, float, cutlass::FloatRoundStyle::round_to_nearest>,
       fusion::Sm90AccFetch, fusion::Sm90SrcFetch<Element>>;
-  using End = typename cutlass::epilogue::collective::CollectiveBuilder<
-      Architecture, Tensorial, Tile, Cluster, Piece, float, float, Element, Rows, kAligned, Element,
-      Rows, kAligned, cutlass::epilogue::TmaWarpSpecialized, Tree>::CollectiveOp;
-  using Multiply = typename cutlass::gemm::collective::CollectiveBuilder<
-      Architecture, Tensorial, Element, Rows, kAligned, Element, Rows, kAligned, float, Tile,
+  using EpilogueOp = typename cutlass::epilogue::collective::CollectiveBuilder<
+      Architecture, TensorOp, Tile, Cluster, EpilogueTile, float, float, Element, Rows, kAligned,
+      Element, Rows, kAligned, cutlass::epilogue::TmaWarpSpecialized, Tree>::CollectiveOp;
+  using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
+      Architecture, TensorOp, Element, Rows, kAligned, Element, Rows, kAligned, float, Tile,
       Cluster,
       cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
-          sizeof(typename End::SharedStorage))>,
+          sizeof(typename EpilogueOp::SharedStorage))>,
       cutlass::gemm::KernelTmaWarpSpecializedPingpong>::CollectiveOp;
-  using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Multiply, End>;
+  using Kernel =
+      cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, EpilogueOp>;
   using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 };
 
@@ -81,11 +82,11 @@ typename Gemm::Arguments arguments_of(const Matmul& p) {
                                       static_cast<const Element*>(p.b.values),
                                       {_1{}, p.b.stride, 0}},
                                      {{{}, {}, {}},
-                                      static_cast<const Element*>(p.other),
+                                      static_cast<const Element*>(p.c),
                                       {p.out_stride, _1{}, 0},
                                       static_cast<Element*>(p.out),
                                       {p.out_stride, _1{}, 0}}};
-  // Tiles of a row one after another: its rows of `a` are still in the cache, and `b` is small.
+  // Tiles along N run one after another: their rows of `a` are in the L2 cache, and `b` is small.
   using Order = decltype(arguments.scheduler.raster_order);
   arguments.scheduler.raster_order = Order::AlongN;
   return arguments;
@@ -97,35 +98,37 @@ void launch(const Matmul& p, cudaStream_t stream) {
   arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
   Gemm gemm;
   check(gemm.initialize(arguments, /*workspace=*/nullptr, stream));
-  // As launch_dependent() does it; the kernel waits where it loads.
+  // Programmatic dependent launch, as in launch_dependent(): the kernel waits before its loads.
   check(gemm.run(stream, /*cuda_adapter=*/nullptr, /*launch_with_pdl=*/true));
 }
 
-using Gated = Fused<WherePositive, Shape<_64, _64>>::Gemm;
-using Added = Fused<cutlass::plus, Shape<_64, _32>>::Gemm;
+using ReluBackwardGemm = Fused<ReluGradient, Shape<_64, _64>>::Gemm;
+using AddGemm = Fused<cutlass::plus, Shape<_64, _32>>::Gemm;
 
-// What CUTLASS itself looks at: the sizes.
-bool can_be_done(const Matmul& p) {
-  const auto status = p.epilogue == Epilogue::Gated ? Gated::can_implement(arguments_of<Gated>(p))
-                                                    : Added::can_implement(arguments_of<Added>(p));
+// CUTLASS's own checks of the sizes.
+bool can_implement_sizes(const Matmul& p) {
+  const auto status = p.epilogue == Epilogue::ReluBackward
+                          ? ReluBackwardGemm::can_implement(arguments_of<ReluBackwardGemm>(p))
+                          : AddGemm::can_implement(arguments_of<AddGemm>(p));
   return status == cutlass::Status::kSuccess;
 }
 
 }  // namespace
 
-bool cutlass_takes(const Matmul& p) {
+bool has_cutlass_matmul(const Matmul& p) {
   const auto fits = [](const Matrix& matrix) {
     return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
   };
-  // The instructions of 9.0 are neither in earlier nor in later GPUs.
+  // Only GPUs of compute capability 9.x have these instructions.
   return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.epilogue != Epilogue::Relu &&
-         p.other != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
-         fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.other) && can_be_done(p);
+         p.c != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
+         fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.c) && can_implement_sizes(p);
 }
 
 void cutlass_matmul(const Matmul& p, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  p.epilogue == Epilogue::Gated ? launch<Gated>(p, stream) : launch<Added>(p, stream);
+  p.epilogue == Epilogue::ReluBackward ? launch<ReluBackwardGemm>(p, stream)
+                                       : launch<AddGemm>(p, stream);
 }
 
 }  // namespace convseq::kernels

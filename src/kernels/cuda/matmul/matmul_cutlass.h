@@ -4,8 +4,8 @@
 
 namespace convseq::kernels {
 
-// Matmuls by CUTLASS: plain ones with something to add, and gated ones; neither factor transposed.
-bool cutlass_takes(const Matmul& matmul);
+// Matmuls by CUTLASS: Epilogue::Plain with a c, and Epilogue::ReluBackward; no operand transposed.
+bool has_cutlass_matmul(const Matmul& matmul);
 void cutlass_matmul(const Matmul& matmul, Stream stream);
 
 }  // namespace convseq::kernels

@@ -108,8 +108,8 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kern
                stage == 0 ? Ring::kAhead : stage - 1);  // the place of the row before
     const auto [mean, scale] = next;
     next = statistics_of<kCentred>(a, row + kStep);
-    Pack<T, kPack> more[P];
-    if (a.more != nullptr) share.load(a.more + row * a.channels, more);
+    Pack<T, kPack> dx_to_add[P];
+    if (a.dx_to_add != nullptr) share.load(a.dx_to_add + row * a.channels, dx_to_add);
     ring.wait();
 
     float sum = 0, product = 0;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kern
       load_values(ring.place(stage, 0, p), x);
       load_values(ring.place(stage, 1, p), dy);
       unpack(weight[p], w);
-      if (a.more != nullptr) unpack(more[p], beside);
+      if (a.dx_to_add != nullptr) unpack(dx_to_add[p], beside);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) {
         x[v] = scale * (dy[v] * w[v] - of_sum - (x[v] - mean) * of_product) + beside[v];
@@ -213,10 +213,11 @@ void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t str
                        is_aligned(a.residual) && is_aligned(a.y);
   with_packs(shape.channels, aligned, [&](auto packs) {
     if constexpr (packs.value == 0) {
-      general_forward_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
+      general_forward_kernel<T, kCentred>
+          <<<checked_grid(shape.rows, "norm"), kThreads, 0, stream>>>(a);
     } else {
       launch_dependent(forward_kernel<T, kCentred, packs.value>,
-                       grid_of(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
+                       checked_grid(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
                        kForwardThreads, 0, stream, a);
     }
   });
@@ -233,15 +234,16 @@ void backward(const NormShape& shape, const NormBackward& arrays, cudaStream_t s
                       arrays.mean,
                       arrays.scale,
                       static_cast<const T*>(arrays.dy),
-                      static_cast<const T*>(arrays.more),
+                      static_cast<const T*>(arrays.dx_to_add),
                       static_cast<T*>(arrays.dx),
                       static_cast<float*>(arrays.workspace)};
   const bool aligned = is_aligned(a.x) && is_aligned(a.weight) && is_aligned(a.dy) &&
-                       is_aligned(a.more) && is_aligned(a.dx);
+                       is_aligned(a.dx_to_add) && is_aligned(a.dx);
   with_packs(shape.channels, aligned, [&](auto packs) {
     if constexpr (packs.value == 0) {
       if (shape.rows > 0) {
-        general_dx_kernel<T, kCentred><<<grid_of(shape.rows, "norm"), kThreads, 0, stream>>>(a);
+        general_dx_kernel<T, kCentred>
+            <<<checked_grid(shape.rows, "norm"), kThreads, 0, stream>>>(a);
       }
       const dim3 grid(ceil_div(channels, kThreads), kBlocks);
       general_sums_kernel<T, kCentred><<<grid, kThreads, 0, stream>>>(a);

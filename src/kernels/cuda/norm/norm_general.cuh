@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads) general_dx_kernel(Backward<T> a) {
   const float of_product = channel_sum(a.channels, [&](int c) { return g(c) * n(c); }) / count;
   for (int c = threadIdx.x; c < a.channels; c += kThreads) {
     float dx = scale * (g(c) - of_sum - n(c) * of_product);
-    if (a.more != nullptr) dx += to_float(a.more[begin + c]);
+    if (a.dx_to_add != nullptr) dx += to_float(a.dx_to_add[begin + c]);
     a.dx[begin + c] = from_float<T>(dx);
   }
 }

@@ -30,7 +30,7 @@ struct Backward {
   int channels;
   const T *x, *weight;
   const float *mean, *scale;
-  const T *dy, *more;
+  const T *dy, *dx_to_add;
   T* dx;
   float* sums;  // [kBlocks, 2, C]: parts of dweight and dbias
 };

@@ -1,4 +1,4 @@
-#include "convseq/ops/kernel/attention_kernel.h"
+#include "convseq/ops/kernel/attention.h"
 
 #include <torch/autograd.h>
 #include <torch/types.h>
@@ -11,6 +11,7 @@
 #include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
+namespace kernel {
 namespace {
 
 using torch::autograd::AutogradContext;
@@ -21,13 +22,13 @@ kernels::AttentionRows rows_of(const torch::Tensor& x) {  // [B,H,T,64]
       .data = x.const_data_ptr(), .batch = x.stride(0), .head = x.stride(1), .time = x.stride(2)};
 }
 
-// As the kernels read it, copied where it must be.
-torch::Tensor readable(const torch::Tensor& x) {
-  const bool fits = x.stride(3) == 1 && kernels::fits_attention(rows_of(x));
+// Laid out as the kernels read it; copied where it is not.
+torch::Tensor aligned(const torch::Tensor& x) {
+  const bool fits = x.stride(3) == 1 && kernels::is_aligned_for_attention(rows_of(x));
   return fits ? x : x.clone(torch::MemoryFormat::Contiguous);
 }
 
-// [B,H,T,64], the heads of a position side by side, as the products around want them.
+// [B,H,T,64] with the heads of a position next to one another, as the projections read them.
 torch::Tensor new_rows(const torch::Tensor& like) {
   const int64_t heads = like.size(1), time = like.size(2), channels = like.size(3);
   return torch::empty_strided(
@@ -44,7 +45,7 @@ kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
           .max_distance = bias.defined() ? bias.size(1) / 2 : 0};
 }
 
-torch::Tensor one_a_query(const torch::Tensor& q) {
+torch::Tensor one_per_query(const torch::Tensor& q) {
   return torch::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(torch::kFloat32));
 }
 
@@ -57,8 +58,8 @@ class Attention : public torch::autograd::Function<Attention> {
     const c10::DeviceGuard guard(queries.device());
     const auto bias = by_distance.value_or(torch::Tensor());
     const auto lengths = key_lengths.value_or(torch::Tensor());
-    const auto q = readable(queries), k = readable(keys), v = readable(values);
-    const auto y = new_rows(q), lse = one_a_query(q);
+    const auto q = aligned(queries), k = aligned(keys), v = aligned(values);
+    const auto y = new_rows(q), lse = one_per_query(q);
     kernels::attention_forward_cuda(shape_of(q, k, bias, causal),
                                     {.q = rows_of(q),
                                      .k = rows_of(k),
@@ -79,8 +80,8 @@ class Attention : public torch::autograd::Function<Attention> {
     const auto &q = saved[0], &k = saved[1], &v = saved[2], &bias = saved[3];
     const c10::DeviceGuard guard(q.device());
     const auto shape = shape_of(q, k, bias, context->saved_data["causal"].toBool());
-    const auto dy = readable(gradients[0]);
-    const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), delta = one_a_query(q);
+    const auto dy = aligned(gradients[0]);
+    const auto dq = new_rows(q), dk = new_rows(k), dv = new_rows(v), delta = one_per_query(q);
     torch::Tensor dbias;
     if (shape.max_distance > 0) {
       const int64_t tiles = kernels::attention_bias_parts(shape);
@@ -108,32 +109,9 @@ class Attention : public torch::autograd::Function<Attention> {
 
 }  // namespace
 
-bool attention_kernel_serves(const torch::TensorOptions& inputs, int64_t channels, double dropout,
-                             int64_t max_distance) {
-  return inputs.device().is_cuda() && kernels::built_with_cuda() &&
-         inputs.dtype() == torch::kBFloat16 && channels == kernels::kAttentionChannels &&
-         dropout == 0 && max_distance <= kernels::kAttentionMaxDistance;
-}
-
-bool attention_kernel_takes(const torch::Tensor& q, const torch::Tensor& k,
-                            const torch::Tensor& bias, const Lengths& key_lengths,
-                            const AttentionOptions& options) {
-  const int64_t queries = q.size(2), keys = k.size(2);
-  if (bias.defined()) {
-    return is_by_distance(bias) &&
-           attention_kernel_serves(q.options(), q.size(3), options.dropout, bias.size(1) / 2);
-  }
-  // With nothing to look up and many keys cuDNN is faster (in what order it adds is its own
-  // affair).
-  constexpr int64_t kManyKeys = 512;
-  const bool plain = key_lengths.all_full() && (!options.causal || queries == keys);
-  return !(plain && queries > 1 && keys > kManyKeys) &&
-         attention_kernel_serves(q.options(), q.size(3), options.dropout, 0);
-}
-
-torch::Tensor attention_by_kernel(const torch::Tensor& q, const torch::Tensor& k,
-                                  const torch::Tensor& v, const torch::Tensor& bias,
-                                  const Lengths& key_lengths, bool causal) {
+torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        const torch::Tensor& bias, const Lengths& key_lengths,
+                        const AttentionOptions& options) {
   for (const auto* each : {&k, &v}) {
     require(each->sizes() == at::IntArrayRef({q.size(0), q.size(1), k.size(2), q.size(3)}) &&
                 each->scalar_type() == q.scalar_type() && each->device() == q.device(),
@@ -150,7 +128,30 @@ torch::Tensor attention_by_kernel(const torch::Tensor& q, const torch::Tensor& k
             key_lengths.values.numel(), q.size(0));
     lengths = key_lengths.values.to(q.device(), torch::kInt64).contiguous();
   }
-  return Attention::apply(q, k, v, by_distance, lengths, causal);
+  return Attention::apply(q, k, v, by_distance, lengths, options.causal);
+}
+
+}  // namespace kernel
+
+bool has_attention_kernel(const torch::TensorOptions& inputs, int64_t channels, double dropout,
+                          int64_t max_distance) {
+  return inputs.device().is_cuda() && kernels::built_with_cuda() &&
+         inputs.dtype() == torch::kBFloat16 && channels == kernels::kAttentionChannels &&
+         dropout == 0 && max_distance <= kernels::kAttentionMaxDistance;
+}
+
+bool has_attention_kernel(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& bias,
+                          const Lengths& key_lengths, const AttentionOptions& options) {
+  const int64_t queries = q.size(2), keys = k.size(2);
+  if (bias.defined()) {
+    return is_by_distance(bias) &&
+           has_attention_kernel(q.options(), q.size(3), options.dropout, bias.size(1) / 2);
+  }
+  // Without bias, lengths or a shifted causal mask, cuDNN is faster for many keys.
+  constexpr int64_t kManyKeys = 512;
+  const bool plain = key_lengths.all_full() && (!options.causal || queries == keys);
+  return !(plain && queries > 1 && keys > kManyKeys) &&
+         has_attention_kernel(q.options(), q.size(3), options.dropout, 0);
 }
 
 }  // namespace convseq::ops

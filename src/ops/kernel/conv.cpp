@@ -1,4 +1,4 @@
-#include "convseq/ops/kernel/conv_kernels.h"
+#include "convseq/ops/kernel/conv.h"
 
 #include <torch/autograd.h>
 #include <torch/types.h>
@@ -9,8 +9,10 @@
 #include "convseq/ops/kernel/cuda_launch.h"
 #include "convseq/ops/kernel/tap_rows.h"
 #include "convseq/ops/kernel/torch_threads.h"
+#include "convseq/ops/reference/conv.h"
 
-namespace convseq::ops::fast {
+namespace convseq::ops {
+namespace kernel {
 namespace {
 
 using kernels::ConvShape;
@@ -27,7 +29,7 @@ void launch(void (*cpu)(const ConvShape&, const Arrays&, const kernels::CpuRun&)
   cuda(shape, arrays, current_cuda_stream());
 }
 
-// What the kernels read beside x.
+// The lengths on x's device, as the kernels read them.
 Lengths lengths_for(const torch::Tensor& x, const Lengths& lengths) {
   if (lengths.all_full()) return {};
   return {lengths.values.to(x.device()).contiguous()};
@@ -79,7 +81,7 @@ class Glu : public torch::autograd::Function<Glu> {
   }
 };
 
-// The shape of a convolution as numbers that autograd can keep.
+// The shape of a convolution as integers, which autograd can save.
 struct SavedShape {
   static void put(AutogradContext& context, const ConvShape& s) {
     context.saved_data["shape"] = std::vector<int64_t>{static_cast<int64_t>(s.type),
@@ -128,7 +130,7 @@ class Conv : public torch::autograd::Function<Conv> {
     const auto &x = saved[0], &taps = saved[1];
     const ConvShape shape = SavedShape::get(*context);
     const auto dy = gradients[0].contiguous();
-    // The CUDA kernel writes both, always.
+    // The CUDA kernel always writes both.
     const bool both = x.is_cuda();
     torch::Tensor dx, dtaps, workspace;
     if (both || context->needs_input_grad(0)) dx = torch::empty_like(x);
@@ -203,14 +205,26 @@ ConvShape shape_of(const torch::Tensor& x, int64_t heads, const ConvGeometry& ge
           .glu = glu};
 }
 
-// Converted before autograd's function sees them: their gradients come back in their own type.
+// The conversion stands outside of the autograd function, so that the gradients of taps have the
+// taps' own type.
 torch::Tensor static_taps(const torch::Tensor& taps) {
   return taps.to(torch::kFloat32).contiguous();
 }
-torch::Tensor dynamic_taps(const torch::Tensor& taps) {
-  const auto values = is_fp32_or_bf16(taps) ? taps : taps.to(torch::kFloat32);
-  return tap_row_stride(values) > 0 ? values : values.contiguous();
-}
+// What the kernels take for dynamic taps: logits whose softmax they compute themselves, or, where
+// taps are dropped after the softmax, the taps.
+struct KernelTaps {
+  torch::Tensor values;
+  bool softmax;
+
+  KernelTaps(const torch::Tensor& logits, const DynamicTapOptions& options) {
+    const bool drops = options.dropout > 0;
+    const auto given =
+        drops ? reference::dynamic_taps(logits.to(torch::kFloat32), options) : logits;
+    const auto narrow = is_fp32_or_bf16(given) ? given : given.to(torch::kFloat32);
+    values = tap_row_stride(narrow) > 0 ? narrow : narrow.contiguous();
+    softmax = options.softmax && !drops;
+  }
+};
 
 torch::Tensor convolve(const torch::Tensor& x, const torch::Tensor& taps, const Lengths& lengths,
                        const ConvGeometry& geometry, bool glu) {
@@ -218,7 +232,7 @@ torch::Tensor convolve(const torch::Tensor& x, const torch::Tensor& taps, const 
                      shape_of(x, taps.size(0), geometry, glu));
 }
 
-// The kernel reads and moves the ring on; `step` holds the taps.
+// `step` holds the taps. The kernel reads the ring and appends x to it.
 torch::Tensor run_step(const torch::Tensor& x, int64_t heads, const ConvGeometry& geometry,
                        ConvRing& ring, kernels::ConvStep step) {
   const ConvShape shape = shape_of(x, heads, geometry, /*glu=*/false);
@@ -236,10 +250,6 @@ torch::Tensor run_step(const torch::Tensor& x, int64_t heads, const ConvGeometry
 
 }  // namespace
 
-bool has_kernel(const torch::Tensor& x) {
-  return is_fp32_or_bf16(x) && (x.is_cpu() || x.is_cuda());
-}
-
 torch::Tensor glu(const torch::Tensor& projected, const Lengths& lengths) {
   return Glu::apply(projected.contiguous(), lengths_for(projected, lengths));
 }
@@ -254,17 +264,11 @@ torch::Tensor glu_conv(const torch::Tensor& projected, const torch::Tensor& taps
   return convolve(projected, taps, lengths, geometry, /*glu=*/true);
 }
 
-torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& taps, bool softmax,
-                           const ConvGeometry& geometry) {
-  return DynamicConv::apply(x.contiguous(), dynamic_taps(taps), softmax,
-                            shape_of(x, taps.size(2), geometry, /*glu=*/false));
-}
-
-bool can_step(const torch::Tensor& x, const torch::Tensor& taps, const ConvRing& ring) {
-  const bool wants_gradients =
-      torch::GradMode::is_enabled() && (x.requires_grad() || taps.requires_grad());
-  return has_kernel(x) && x.size(1) == 1 && !wants_gradients &&
-         ring.rows.scalar_type() == x.scalar_type();
+torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logits,
+                           const DynamicTapOptions& options, const ConvGeometry& geometry) {
+  const KernelTaps taps(tap_logits, options);
+  return DynamicConv::apply(x.contiguous(), taps.values, taps.softmax,
+                            shape_of(x, tap_logits.size(2), geometry, /*glu=*/false));
 }
 
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
@@ -273,11 +277,25 @@ torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
   return run_step(x, taps.size(0), geometry, ring, {.static_taps = fp32.const_data_ptr<float>()});
 }
 
-torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& taps, bool softmax,
-                                const ConvGeometry& geometry, ConvRing& ring) {
-  const auto values = dynamic_taps(taps);
-  return run_step(x, taps.size(2), geometry, ring,
-                  {.dynamic_taps = DynamicConv::taps_of(values, softmax)});
+torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
+                                const DynamicTapOptions& options, const ConvGeometry& geometry,
+                                ConvRing& ring) {
+  const KernelTaps taps(tap_logits, options);
+  return run_step(x, tap_logits.size(2), geometry, ring,
+                  {.dynamic_taps = DynamicConv::taps_of(taps.values, taps.softmax)});
 }
 
-}  // namespace convseq::ops::fast
+}  // namespace kernel
+
+bool has_conv_kernel(const torch::Tensor& x) {
+  return is_fp32_or_bf16(x) && (x.is_cpu() || x.is_cuda());
+}
+
+bool has_conv_step_kernel(const torch::Tensor& x, const torch::Tensor& taps, const ConvRing& ring) {
+  const bool wants_gradients =
+      torch::GradMode::is_enabled() && (x.requires_grad() || taps.requires_grad());
+  return has_conv_kernel(x) && x.size(1) == 1 && !wants_gradients &&
+         ring.rows.scalar_type() == x.scalar_type();
+}
+
+}  // namespace convseq::ops

@@ -1,19 +1,19 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include "convseq/ops/conv.h"
 #include "convseq/ops/double_backward.h"
+#include "convseq/ops/kernel/conv.h"
 #include "convseq/ops/kernel/cuda_launch.h"
-#include "convseq/ops/reference/reference.h"
 
 namespace convseq::ops {
+namespace kernel {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// [H,k] of the model's type to fp32, a launch each way: of so few numbers the launches are all the
-// time there is.
+// [H,k] in the model's type to fp32, with one launch in each direction: for so few values the
+// launches are all of the time.
 class TapSoftmax : public torch::autograd::Function<TapSoftmax> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& logits) {
@@ -46,10 +46,13 @@ class TapSoftmax : public torch::autograd::Function<TapSoftmax> {
 }  // namespace
 
 torch::Tensor tap_softmax(const torch::Tensor& logits) {
-  if (logits.dim() == 2 && is_fp32_or_bf16_on_cuda(logits)) {
-    return TapSoftmax::apply(logits.contiguous());
-  }
-  return reference::tap_softmax(logits);
+  return TapSoftmax::apply(logits.contiguous());
+}
+
+}  // namespace kernel
+
+bool has_tap_softmax_kernel(const torch::Tensor& logits) {
+  return logits.dim() == 2 && is_fp32_or_bf16_on_cuda(logits);
 }
 
 }  // namespace convseq::ops

@@ -1,0 +1,99 @@
+#include "convseq/kernels/checks.h"
+
+#include <climits>
+
+#include "convseq/base/error.h"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr int64_t kMaxSize = INT_MAX >> 2;  // so that sums of two or three sizes still fit an int
+
+}  // namespace
+
+bool is_aligned_for_attention(const AttentionRows& rows) {
+  return reinterpret_cast<uintptr_t>(rows.data) % 16 == 0 && rows.batch % 8 == 0 &&
+         rows.head % 8 == 0 && rows.time % 8 == 0;
+}
+
+void check_attention(const AttentionShape& shape, std::initializer_list<const AttentionRows*> all) {
+  constexpr int64_t kMaxPositions = INT32_MAX / 2;  // positions are counted in 32 bits
+  require(shape.queries <= kMaxPositions && shape.keys <= kMaxPositions,
+          "attention: {} queries and {} keys; at most {} of each", shape.queries, shape.keys,
+          kMaxPositions);
+  constexpr int64_t kMaxBlocks = 65'535;  // in the y and z dimensions of a grid
+  require(shape.batch <= kMaxBlocks && shape.heads <= kMaxBlocks,
+          "attention: {} rows of {} heads; at most {} of each; use a smaller batch", shape.batch,
+          shape.heads, kMaxBlocks);
+  require(shape.max_distance >= 0 && shape.max_distance <= kAttentionMaxDistance,
+          "attention: max_distance of the bias is {}; must be in 0..{}", shape.max_distance,
+          kAttentionMaxDistance);
+  for (const AttentionRows* rows : all) {
+    require(is_aligned_for_attention(*rows),
+            "attention: rows at {} with strides {}, {} and {}; must be aligned to 16 bytes",
+            rows->data, rows->batch, rows->head, rows->time);
+  }
+}
+
+void check_conv(const ConvShape& shape, const char* op) {
+  require(shape.batch >= 0 && shape.time >= 0 && shape.channels >= 0,
+          "{}: input is [{}, {}, {}]; no size may be negative", op, shape.batch, shape.time,
+          shape.channels);
+  require(shape.kernel >= 1, "{}: kernel is {}; must be ≥ 1", op, shape.kernel);
+  require(shape.dilation >= 1, "{}: dilation is {}; must be ≥ 1", op, shape.dilation);
+  const int64_t reach = (shape.kernel - 1) * shape.dilation;
+  require(shape.left >= 0 && shape.left <= reach,
+          "{}: left is {}; must be in 0..{}, the reach of the taps", op, shape.left, reach);
+  require(shape.heads >= 1 && shape.channels % shape.heads == 0,
+          "{}: {} channels are not divisible by {} heads", op, shape.channels, shape.heads);
+}
+
+void check_dynamic_taps(const ConvShape& shape, const DynamicTaps& taps, const char* op) {
+  const int64_t least = shape.heads * shape.kernel, stride = stride_of(shape, taps);
+  require(stride >= least, "{}: stride of the taps is {}; must be ≥ {}", op, stride, least);
+}
+
+void check_glu_cuda(const ConvShape& shape, const char* op) {
+  for (const int64_t size : {shape.batch, shape.time, shape.channels}) {
+    require(size >= 0 && size <= kMaxSize, "{}: input is [{}, {}, {}]; each size must be in 0..{}",
+            op, shape.batch, shape.time, shape.channels, kMaxSize);
+  }
+}
+
+void check_conv_cuda(const ConvShape& shape, const char* op) {
+  check_glu_cuda(shape, op);
+  require(shape.kernel <= 255, "{}: kernel is {}; must be in 1..255", op, shape.kernel);
+  require(shape.dilation <= 1 << 20, "{}: dilation is {}; must be in 1..{}", op, shape.dilation,
+          1 << 20);
+  check_conv(shape, op);
+}
+
+void check_dynamic_taps_cuda(const ConvShape& shape, const DynamicTaps& taps, const char* op) {
+  constexpr int64_t kMaxStride = kMaxSize / 64;  // offsets within a warp's reads fit an int
+  check_dynamic_taps(shape, taps, op);
+  require(stride_of(shape, taps) <= kMaxStride, "{}: stride of the taps is {}; must be ≤ {}", op,
+          stride_of(shape, taps), kMaxStride);
+}
+
+unsigned checked_grid(int64_t blocks, const char* op) {
+  require(blocks <= INT_MAX, "{}: {} thread blocks; at most {} per launch; use a smaller batch", op,
+          blocks, INT_MAX);
+  return static_cast<unsigned>(blocks);
+}
+
+void fail_cuda(const char* op, const char* message) { fail("{}: CUDA error: {}", op, message); }
+
+void fail_shared_memory(const ConvShape& shape, const char* op, int64_t most_values) {
+  fail("{}: kernel {} with dilation {} over {} positions; a thread block has room for {} values",
+       op, shape.kernel, shape.dilation, shape.time, most_values);
+}
+
+void fail_no_cuda(const char* op) {
+  fail("{}: this build has no CUDA kernels; build with nvcc, or use the CPU", op);
+}
+
+void fail_no_library(const char* op, const char* library) {
+  fail("{}: this build has no {}; build with nvcc and libtorch's CUDA libraries", op, library);
+}
+
+}  // namespace convseq::kernels

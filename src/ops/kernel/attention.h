@@ -1,0 +1,25 @@
+#pragma once
+
+#include "convseq/ops/attention.h"
+
+namespace convseq::ops {
+
+// Whether a kernel computes these: bf16 on a GPU, heads of 64 channels, no dropout, no bias or one
+// by distance; and no kernel of libtorch's would be faster.
+bool has_attention_kernel(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& bias,
+                          const Lengths& key_lengths, const AttentionOptions& options);
+
+// The same for a model's inputs with a bias by distance (max_distance 0: none), before there are
+// any: such a model should pass its bias by distance, all others want it as [1,H,Tq,Tk].
+bool has_attention_kernel(const torch::TensorOptions& inputs, int64_t channels, double dropout,
+                          int64_t max_distance);
+
+namespace kernel {
+
+// kernels/attention.h, forward and backward.
+torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        const torch::Tensor& bias, const Lengths& key_lengths,
+                        const AttentionOptions& options);
+
+}  // namespace kernel
+}  // namespace convseq::ops

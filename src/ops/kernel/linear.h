@@ -1,0 +1,18 @@
+#pragma once
+
+#include "convseq/ops/linear.h"
+
+namespace convseq::ops {
+
+// bf16 on a GPU, with rows of weights that are multiples of 16 bytes.
+bool has_linear_kernel(const torch::Tensor& x, const torch::Tensor& weight);
+
+// kernels/matmul.h, forward and backward.
+namespace kernel {
+
+OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& weight);
+OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
+                                           const torch::Tensor& down);
+
+}  // namespace kernel
+}  // namespace convseq::ops

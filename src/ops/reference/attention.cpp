@@ -1,0 +1,66 @@
+#include "convseq/ops/reference/attention.h"
+
+#include <torch/types.h>
+
+#include <limits>
+
+#include "convseq/ops/position_buckets.h"
+
+namespace convseq::ops::reference {
+namespace {
+
+// True where query i (the last Tq of Tk positions) may look at key j.
+torch::Tensor causal_mask(int64_t queries, int64_t keys, torch::Device device) {
+  return torch::ones({queries, keys}, torch::TensorOptions(torch::kBool).device(device))
+      .tril(keys - queries);
+}
+
+// A bias by distance [H, 2 max_distance + 1], expanded to [1,H,queries,keys].
+torch::Tensor expand_bias(const torch::Tensor& bias, int64_t queries, int64_t keys) {
+  const int64_t max_distance = bias.size(1) / 2;
+  const auto index =
+      key_minus_query(queries, keys, bias.device()).clamp(-max_distance, max_distance) +
+      max_distance;
+  return bias.index_select(1, index.flatten()).view({1, bias.size(0), queries, keys});
+}
+
+}  // namespace
+
+torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        const torch::Tensor& given, const Lengths& key_lengths,
+                        const AttentionOptions& options) {
+  const int64_t queries = q.size(2), keys = k.size(2);
+  const auto bias = given.defined() && is_by_distance(given)
+                        ? expand_bias(given, queries, keys).to(q.scalar_type())
+                        : given;
+  // Without a bias, and with as many queries as keys, the fused kernels apply causality themselves.
+  const bool native_causal =
+      options.causal && !bias.defined() && key_lengths.all_full() && queries == keys;
+  torch::Tensor visible;  // bool, broadcasts to [B,H,Tq,Tk]
+  if (options.causal && !native_causal && queries > 1) {
+    visible = causal_mask(queries, keys, q.device());
+  }
+  if (!key_lengths.all_full()) {
+    const auto real = key_lengths.mask(keys).unsqueeze(1).unsqueeze(1);
+    visible = visible.defined() ? visible & real : real;
+  }
+  std::optional<torch::Tensor> mask;
+  if (bias.defined()) {
+    mask = visible.defined() ? bias.masked_fill(~visible, -std::numeric_limits<double>::infinity())
+                             : bias;
+  } else if (visible.defined()) {
+    mask = visible;
+  }
+  if (queries == 1 && q.is_cuda()) {  // cuDNN would build a plan for every number of keys
+    if (mask && mask->scalar_type() == torch::kBool) {  // this function adds it as it is
+      mask = torch::zeros(mask->sizes(), q.options())
+                 .masked_fill(~*mask, -std::numeric_limits<double>::infinity());
+    }
+    return std::get<0>(at::_scaled_dot_product_attention_math(
+        q, k, v, mask, options.dropout, /*is_causal=*/false, /*dropout_mask=*/{}, /*scale=*/1.0));
+  }
+  return at::scaled_dot_product_attention(q, k, v, mask, options.dropout, native_causal,
+                                          /*scale=*/1.0);
+}
+
+}  // namespace convseq::ops::reference

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "convseq/ops/attention.h"
+
+namespace convseq::ops::reference {
+
+// softmax(Q Kᵀ + bias + mask) V by libtorch's scaled_dot_product_attention with scale 1; the mask
+// is −∞ for keys beyond `key_lengths` and, where causal, for keys after the query.
+torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        const torch::Tensor& bias, const Lengths& key_lengths,
+                        const AttentionOptions& options);
+
+}  // namespace convseq::ops::reference
