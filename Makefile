@@ -3,7 +3,9 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD = build/$(PRESET)
 
-.PHONY: all setup configure build test test-long test-gpu demo format format-check tidy goldens fuzz clean
+SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
+
+.PHONY: all setup configure build program test test-long test-gpu check demo format format-check tidy goldens fuzz clean
 
 all: build
 
@@ -17,26 +19,38 @@ build: configure
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ln -sfn $(PRESET)/bin/convseq build/convseq
 
+program: configure  ## the program alone, without tests
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target convseq
+	@ln -sfn $(PRESET)/bin/convseq build/convseq
+
 test: build  ## everything that needs no GPU
-	@ctest --test-dir $(BUILD) --output-on-failure -LE gpu
+	@tools/setup.sh tests
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE gpu
 
 test-gpu: build  ## what needs a GPU; fails where there is none
 	@ctest --test-dir $(BUILD) --output-on-failure -L gpu
 
-test-long: build  ## half an hour: 200 kills with each of 1, 2 and 4 processes
-	@$(BUILD)/bin/kill_test --gtest_filter='LongKill*'
+test-long: build fuzz  ## an hour: fuzzing, 200 kills with each of 1, 2 and 4 processes, pre-training at length
+	@$(BUILD)/bin/kill_test --gtest_filter='Long*'
+	@$(BUILD)/bin/pretraining_helps_test --gtest_filter='Long*'
 
-demo: build  ## the main job, on data of our own
+check: test format-check  ## what a landing must pass, and more: sanitizers, g++, clang-tidy
+	@$(MAKE) test PRESET=asan
+	@$(MAKE) test PRESET=tsan
+	@$(MAKE) build PRESET=gcc
+	@$(MAKE) tidy
+
+demo: program  ## the main job, on data of our own
 	@tools/demo.sh
 
 format:  ## clang-format, in place
-	@git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format -i
+	@$(SOURCES) | xargs clang-format -i
 
 format-check:
-	@git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format --dry-run --Werror
+	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
-tidy: configure  ## clang-tidy over the sources (slow: minutes)
-	@git ls-files 'src/*.cpp' | xargs clang-tidy -p $(BUILD) --quiet
+tidy: build  ## clang-tidy over the sources (minutes); reads the headers that the build generates
+	@run-clang-tidy -quiet -j $(JOBS) -p $(BUILD) '$(CURDIR)/src/.*\.cpp$$' > $(BUILD)/tidy.log 2>&1 || { grep -A4 'error:' $(BUILD)/tidy.log; exit 1; }
 
 goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safetensors, tensorboard)
 	@python3 tests/goldens/make_goldens.py

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes this machine ready to build convseq. Idempotent: where everything is there, it is quick and
-# touches no network. Without root it names the missing packages and stops.
+# Prepares this machine to build convseq. Idempotent: if nothing is missing, it is quick and uses no network.
+# Without root it names the missing packages and stops.
+#   tools/setup.sh [tests]    tests: also the Python packages that a few tests compare with
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 
-# package -> a file or command that shows it is there (also where it came from elsewhere).
+# A package is present if its command or header is found, wherever it was installed from.
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "${CXX:-c++}" -std=c++20 -x c++ -E - >/dev/null 2>&1; }
 
@@ -28,9 +29,9 @@ python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pi
 
 libtorch=$(tools/find_libtorch.sh)
 
-# Not needed: asked for on a first set-up only, so that a machine that has all it needs is left in peace.
+# Optional packages, installed on a first set-up only.
 optional=()
-have_command clang++ || optional+=(clang)  # a build takes several times longer without these three
+have_command clang++ || optional+=(clang)  # without these three a build takes several times longer
 have_command ccache || optional+=(ccache)
 have_command ld.lld || have_command ld.mold || optional+=(lld)
 have_command clang-format || optional+=(clang-format)
@@ -68,7 +69,7 @@ if [ -z "$libtorch" ]; then
   mv .deps/torch.partial .deps/torch
 fi
 
-# Headers for one product on Hopper GPUs; a build without them is slower there, and that is all.
+# Headers for some matmuls on Hopper GPUs; a build without them is only slower there.
 cutlass=.deps/cutlass/cutlass_library/source/include
 if { have_command nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } && [ -z "${CUTLASS_PATH:-}" ] && [ ! -d $cutlass ]; then
   echo "setup: installing CUTLASS's headers into .deps/cutlass"
@@ -81,7 +82,7 @@ if { have_command nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } && [ -z "${CUTLASS_
 fi
 
 # The Python side of the checkpoint tests: does the reference package open our files?
-if ! PYTHONPATH=.deps/python python3 -c 'import numpy, safetensors' 2>/dev/null; then
+if [ "${1:-}" = tests ] && ! PYTHONPATH=.deps/python python3 -c 'import numpy, safetensors' 2>/dev/null; then
   echo "setup: installing the Python packages safetensors and numpy into .deps/python"
   python3 -m pip install --quiet --target .deps/python safetensors numpy
 fi
