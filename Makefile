@@ -17,7 +17,7 @@ configure: setup
 
 build: configure
 	@cmake --build --preset $(PRESET) -j $(JOBS)
-	@ln -sfn $(PRESET)/bin/convseq build/convseq
+	@[ ! -x $(BUILD)/bin/convseq ] || ln -sfn $(PRESET)/bin/convseq build/convseq
 
 program: configure  ## the program alone, without tests
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target convseq
@@ -37,7 +37,7 @@ test-long: build fuzz  ## an hour: fuzzing, 200 kills with each of 1, 2 and 4 pr
 check: test format-check  ## what a landing must pass, and more: sanitizers, g++, clang-tidy
 	@$(MAKE) test PRESET=asan
 	@$(MAKE) test PRESET=tsan
-	@$(MAKE) build PRESET=gcc
+	@cmake --preset gcc && cmake --build --preset gcc -j $(JOBS)
 	@$(MAKE) tidy
 
 demo: program  ## the main job, on data of our own
