@@ -7,7 +7,7 @@
 
 namespace convseq {
 
-// CRC-32 (the one of zip and PNG): finds broken bytes, and tells apart what should not be mixed up.
+// CRC-32 (as in zip and PNG): detects damaged files and serves as a fingerprint.
 uint32_t crc32_of(std::span<const std::byte> bytes);
 uint32_t crc32_of(std::string_view text);
 

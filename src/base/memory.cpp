@@ -104,8 +104,9 @@ void require_memory(double needed, const std::string& what, double limit_bytes) 
   const std::string there =
       limit_bytes > 0 ? "the limit is " + short_bytes(limit) : short_bytes(limit) + " are free";
   throw NotEnoughMemory(
-      fmt::format("{}: needs about {} of memory, and {}", what, short_bytes(needed), there),
-      needed);
+      fmt::format("{}: needs about {} of memory, and {}; use smaller sizes, or {} to try anyway",
+                  what, short_bytes(needed), there,
+                  OptionName("max_memory", fmt::format("{:.0f}G", std::ceil(needed / 1e9)))));
 }
 
 std::string short_bytes(double bytes) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTimedSteps = 16;
 
-// A model in the middle of decoding. Rows never end: every step costs what it costs with all rows.
+// A model in the middle of decoding. Rows never finish, so every step computes all rows.
 class Decoding {
  public:
   Decoding(Seq2Seq& model, const DecodeSpeedOptions& options) : model_(model), scope_(model) {
@@ -29,7 +29,7 @@ class Decoding {
 
   void step() {
     tokens_ = model_.step(tokens_, state_).argmax(-1);
-    tokens_.cpu();  // as in generation, which looks at every token
+    tokens_.cpu();  // generation reads every token on the host
   }
   const DecodeState& state() const { return state_; }
 
@@ -66,11 +66,13 @@ void check(const DecodeSpeedOptions& options) {
   check_models(options.models);
   int64_t last = 0;
   for (const int64_t position : options.positions) {
-    require(position > last, "--positions: {} after {}; they must ascend from 1", position, last);
+    require(position > last, "{}: {} after {}; they must ascend from 1", OptionName("positions"),
+            position, last);
     last = position;
   }
   for (const ModelConfig& config : options.models) {
-    require(config.decoder_layers > 0, "--models: a model without a decoder does not decode");
+    require(config.decoder_layers > 0, "{}: a model without a decoder does not decode",
+            OptionName("models"));
     const MemoryEstimate estimate = inference_memory(config, {.rows = options.batch,
                                                               .source = options.source,
                                                               .target = last,
@@ -123,21 +125,21 @@ std::vector<Row> rows_of(const std::vector<DecodeSpeed>& speeds) {
     rows.push_back({.name = name, .value = speed.tokens_per_second, .unit = "tokens/s"});
     rows.push_back({.name = name + "_state",
                     .value = static_cast<double>(speed.state_bytes),
-                    .unit = "bytes a sequence"});
+                    .unit = "bytes per sequence"});
     rows.push_back({.name = name + "_source_state",
                     .value = static_cast<double>(speed.source_bytes),
-                    .unit = "bytes a sequence"});
+                    .unit = "bytes per sequence"});
   }
   return rows;
 }
 
 Plot speed_plot(const std::vector<DecodeSpeed>& speeds) {
-  return plot_of(speeds, "tokens a second",
+  return plot_of(speeds, "tokens per second",
                  [](const DecodeSpeed& speed) { return speed.tokens_per_second; });
 }
 
 Plot state_plot(const std::vector<DecodeSpeed>& speeds) {
-  return plot_of(speeds, "bytes remembered a sequence, without the source",
+  return plot_of(speeds, "bytes of decode state per sequence, without the source",
                  [](const DecodeSpeed& speed) { return static_cast<double>(speed.state_bytes); });
 }
 

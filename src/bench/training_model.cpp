@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 constexpr double kLearningRate = 1e-3;
-constexpr int64_t kFirstWord = 2;  // after padding and end
+constexpr int64_t kFirstWord = 2;  // after padding and EOS
 
 std::vector<int64_t> random_ids(const ModelConfig& config, int64_t count, Random& random) {
   std::vector<int64_t> ids(static_cast<size_t>(count));
@@ -78,13 +78,13 @@ void TrainingModel::train_encoder(const torch::Tensor& source) {
   model_->train();
   weights_->clear_gradients();
   const auto encoded = model_->encode(source, {});
-  // Any gradient costs the same; this one needs no numbers of its own.
+  // Any gradient costs the same; this one needs no random numbers.
   encoded.backward(encoded.detach());
 }
 
 void restart_peak_memory(torch::Device device) {
   if (device.is_cuda()) {
-    at::globalContext().lazyInitDevice(device.type());  // before, the allocator knows no device
+    at::globalContext().lazyInitDevice(device.type());  // until then the allocator knows no device
     at::accelerator::emptyCache();
     at::accelerator::resetPeakStats(std::max<c10::DeviceIndex>(device.index(), 0));
     return;
@@ -97,8 +97,8 @@ void check_models(const std::vector<ModelConfig>& models) {
   std::set<MixerKind> seen;
   for (const ModelConfig& config : models) {
     require(seen.insert(config.mixer).second,
-            "--models: two with mixer {}; rows are named after the mixer: measure them apart",
-            name_of(config.mixer));
+            "{}: two with mixer {}; rows are named after the mixer: measure them in separate runs",
+            OptionName("models"), name_of(config.mixer));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "convseq/base/counted.h"
 #include "convseq/base/file/json_file.h"
+#include "convseq/base/log.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/signals.h"
@@ -23,6 +24,7 @@ struct Flags {
 void tokenize(const Flags& flags) {
   const Tokenizer tokenizer = Tokenizer::load(flags.tokenizer);
   end_on_signals();
+  if (!flags.job.progress) log::set_level(log::Level::Warning);
   const ShardManifest done = tokenize_corpus(tokenizer, flags.job);
   const RowTotals rows{.rows = done.documents(), .skipped = done.bad_lines};
   if (flags.json) {

@@ -8,12 +8,13 @@ std::unique_ptr<Communicator> make_communicator(torch::Device device, const Laun
   return make_mpi_communicator(launch);
 }
 
-void run_together(Communicator& communicator, const std::function<void()>& part) {
+void run_together(Communicator& communicator, const std::function<void()>& part,
+                  const DescribeException& describe) {
   if (communicator.size() == 1) return part();
   try {
     part();
   } catch (const std::exception& error) {
-    communicator.end_all(error.what());
+    communicator.end_all(describe(error));
   }
 }
 

@@ -40,7 +40,8 @@ std::optional<Json> find_preset(const std::string& name) {
 
 void override_key(Json& json, const std::string& setting) {
   const size_t equals = setting.find('=');
-  require(equals != setting.npos && equals > 0, "--set {}: wants KEY=VALUE", setting);
+  require(equals != setting.npos && equals > 0, "{}: wants KEY=VALUE",
+          OptionName("overrides", setting));
   const std::string value = setting.substr(equals + 1);
   const bool is_json = Json::accept(value);
   json[setting.substr(0, equals)] = is_json ? Json::parse(value) : Json(value);
@@ -56,7 +57,6 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-ModelConfig find_model_config(const std::string& name_or_path,
 std::vector<std::string> preset_families() {
   std::vector<std::string> names;
   for (const auto& [kind, mixer] : kEnumNames<MixerKind>) {
@@ -67,6 +67,7 @@ std::vector<std::string> preset_families() {
   return names;
 }
 
+ModelConfig find_model_config(const std::string& name_or_path,
                               const std::vector<std::string>& overrides) {
   const fs::path path = fs::is_directory(name_or_path) ? fs::path(name_or_path) / kConfigFile
                                                        : fs::path(name_or_path);

@@ -4,24 +4,13 @@
 #include <cstdint>
 #include <iterator>
 
+#include "convseq/base/utf8.h"
 #include "convseq/text/unicode_tables.h"
 
 namespace convseq {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
-constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
-
-bool within(char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; }
-
-// How many bytes the character that begins with `lead` has; 0: none begins so.
-size_t width_of(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return 2;
-  if (lead >= 0xE0 && lead < 0xF0) return 3;
-  if (lead >= 0xF0 && lead < 0xF5) return 4;
-  return 0;
-}
 
 // The range of a sorted table that `c` may lie in: the last that begins at or before it.
 template <class Range, size_t kSize>
@@ -63,42 +52,17 @@ bool ends_a_word(std::u32string_view text, size_t at) {
 
 std::u32string characters_of(std::string_view utf8) {
   std::u32string characters;
-  for (size_t at = 0; at < utf8.size();) {
-    const auto lead = static_cast<unsigned char>(utf8[at]);
-    const size_t width = width_of(lead);
-    bool whole = width > 0 && at + width <= utf8.size();
-    char32_t c = width <= 1 ? lead : lead & (0x7F >> width);
-    for (size_t i = 1; whole && i < width; ++i) {
-      const auto next = static_cast<unsigned char>(utf8[at + i]);
-      whole = (next & 0xC0) == 0x80;
-      c = c << 6 | (next & 0x3F);
-    }
-    whole = whole && c >= kSmallest[width] && c <= 0x10FFFF && !within(c, 0xD800, 0xDFFF);
-    characters += whole ? c : kReplacement;
-    at += whole ? width : 1;
+  while (!utf8.empty()) {
+    const Utf8Character first = first_character(utf8);
+    characters += first.bytes > 0 ? first.value : kReplacement;
+    utf8.remove_prefix(std::max<size_t>(first.bytes, 1));
   }
   return characters;
 }
 
 std::string utf8_of(std::u32string_view characters) {
   std::string text;
-  const auto follow = [&](char32_t c, int shift) {
-    text += static_cast<char>(0x80 | (c >> shift & 0x3F));
-  };
-  for (char32_t c : characters) {
-    if (c < 0x80) {
-      text += static_cast<char>(c);
-    } else if (c < 0x800) {
-      text += static_cast<char>(0xC0 | c >> 6);
-      follow(c, 0);
-    } else if (c < 0x10000) {
-      text += static_cast<char>(0xE0 | c >> 12);
-      follow(c, 6), follow(c, 0);
-    } else {
-      text += static_cast<char>(0xF0 | c >> 18);
-      follow(c, 12), follow(c, 6), follow(c, 0);
-    }
-  }
+  for (char32_t c : characters) append_utf8(text, c);
   return text;
 }
 

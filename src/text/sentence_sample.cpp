@@ -1,6 +1,6 @@
 #include "convseq/text/sentence_sample.h"
 
-#include "convseq/text/utf8.h"
+#include "convseq/base/utf8.h"
 
 namespace convseq {
 

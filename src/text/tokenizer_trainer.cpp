@@ -29,21 +29,22 @@ class Sentences : public sentencepiece::SentenceIterator {
 };
 
 // "Internal: src/trainer_interface.cc(590) [(a) == (b)] Vocabulary size too high (…)": the end, in
-// one line and with our names of its flags.
+// one line and with our names of its options.
 std::string reason_of(std::string_view message) {
   const size_t bracket = message.rfind("] ");
   std::string reason(bracket == message.npos ? message : message.substr(bracket + 2));
-  static constexpr std::pair<std::string_view, std::string_view> kOurNames[] = {
+  const std::string pieces = marked(OptionName("pieces"));
+  const std::string coverage = marked(OptionName("character_coverage"));
+  const std::pair<std::string_view, std::string> our_names[] = {
       {"\n", " "},
-      {"Please set it to a value <=", "Set --vocabulary to at most"},
-      {"--vocab_size", "--vocabulary"},
-      {"vocab_size", "--vocabulary"},
-      {"decrease character_coverage with --character_coverage option",
-       "lower --character-coverage"},
-      {"--character_coverage", "--character-coverage"},
-      {"--input_sentence_size", "--lines"},
+      {"Please set it to a value <=", "Set " + pieces + " to at most"},
+      {"--vocab_size", pieces},
+      {"vocab_size", pieces},
+      {"decrease character_coverage with --character_coverage option", "lower " + coverage},
+      {"--character_coverage", coverage},
+      {"--input_sentence_size", marked(OptionName("lines"))},
       {"required_chars", "the number of characters that need a piece"}};
-  for (const auto& [theirs, ours] : kOurNames) {
+  for (const auto& [theirs, ours] : our_names) {
     for (size_t at = reason.find(theirs); at != reason.npos; at = reason.find(theirs, at)) {
       reason.replace(at, theirs.size(), ours);
       at += ours.size();
@@ -56,11 +57,13 @@ std::string reason_of(std::string_view message) {
 void check(const TokenizerTrainerOptions& options) {
   const int32_t fewest = Vocabulary::kUnknown + 2 + (options.byte_fallback ? 256 : 0);
   require(options.pieces >= fewest,
-          "--vocabulary {} is too small: {} pieces are needed before the first of text{}",
-          options.pieces, fewest - 1,
-          options.byte_fallback ? "; --no-byte-fallback saves 256" : "");
+          "{} is too small: {} pieces are needed before the first of text{}",
+          OptionName("pieces", options.pieces), fewest - 1,
+          options.byte_fallback ? fmt::format("; {} saves 256", OptionName("byte_fallback", false))
+                                : "");
   require(options.character_coverage >= 0.98 && options.character_coverage <= 1,
-          "--character-coverage is {}; allowed: 0.98 to 1", options.character_coverage);
+          "{} is {}; allowed: 0.98 to 1", OptionName("character_coverage"),
+          options.character_coverage);
 }
 
 Json tokenizer_config() {

@@ -17,11 +17,11 @@ inline constexpr auto kEnumNames<TokenizerKind> = std::to_array<EnumName<Tokeniz
 
 struct TokenizerTrainerOptions {
   TokenizerKind kind = TokenizerKind::Unigram;
-  int32_t pieces = 32000;              // all of them: padding, EOS, unknown and bytes included
-  bool byte_fallback = true;           // 256 pieces that spell what no other piece can
-  double character_coverage = 0.9995;  // share of the characters that get pieces of their own
+  int32_t pieces = 32000;              // vocabulary size, with padding, EOS, unknown and bytes
+  bool byte_fallback = true;           // 256 byte pieces for text that no other piece covers
+  double character_coverage = 0.9995;  // fraction of the characters that get their own pieces
   bool verbose = false;                // SentencePiece's own messages on standard error
-  bool progress = false;               // else the time that has passed, now and then
+  bool progress = false;               // show the elapsed time
 };
 
 // Trains a SentencePiece model with T5's layout of ids and T5's normalisation (nmt_nfkc: NFKC, and

@@ -110,7 +110,7 @@ TEST(OutputFolder, GoesOnWithARunOrShardsAndReplacesTheRestOnlyWhenForced) {
   EXPECT_EQ(
       refusal(model, FolderKind::Model),
       model.string() +
-          ": holds a model folder already; choose another folder, or replace it with --force");
+          ": holds a model folder already; choose another folder, or replace it with force=true");
   EXPECT_EQ(refusal(model, FolderKind::Model, {.force = true}), "");
   const fs::path tokenizer = with("tokenizer", {"spiece.model", "tokenizer_config.json"});
   EXPECT_NE(refusal(tokenizer, FolderKind::Tokenizer), "");

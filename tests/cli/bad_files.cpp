@@ -65,7 +65,7 @@ std::vector<BadInput> bad_outputs() {
       {evaluate + "tasks/pair_1/test.jsonl", {"tasks/pair_1/test.jsonl"}},
       {evaluate + "to-test.jsonl", {"to-test.jsonl"}},
       {evaluate + "loop", {"loop"}},
-      {evaluate + "/dev/full", {"/dev/full"}},
+      {evaluate + "/dev/full", {"/dev/full", "No space left on device"}, 1},
       {"bench ops --rounds 1 --device cpu --json nowhere/x.json", {"nowhere/x.json"}},
       {"bench step --device cpu --peer good.jsonl --json good.jsonl", {"good.jsonl"}},
       {"bench length --device cpu --plot nowhere/x.svg", {"nowhere/x"}},

@@ -107,7 +107,7 @@ TEST(Presets, CanBeOverridden) {
   EXPECT_FALSE(config.glu);
   EXPECT_EQ(config.dropout, 0.25);
   EXPECT_EQ(message_of<Error>([] { find_model_config("paper-light-tiny", {"glu"}); }),
-            "--set glu: wants KEY=VALUE");
+            "overrides=glu: wants KEY=VALUE");
 }
 
 }  // namespace convseq

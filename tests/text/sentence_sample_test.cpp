@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "convseq/text/utf8.h"
+#include "convseq/base/utf8.h"
 
 namespace convseq {
 namespace {

@@ -159,16 +159,15 @@ TEST(TokenizerTrainer, SaysWhyItCannot) {
             0u)
       << message(32000);
   EXPECT_EQ(message(32000).find("--vocab_size"), std::string::npos);
-  EXPECT_NE(message(32000).find("Set --vocabulary to at most "), std::string::npos);
+  EXPECT_NE(message(32000).find("Set pieces to at most "), std::string::npos);
   EXPECT_EQ(message(100),
-            "--vocabulary 100 is too small: 259 pieces are needed before the first of text; "
-            "--no-byte-fallback saves 256");
-  EXPECT_NE(message(262).find("Increase --vocabulary or lower --character-coverage"),
-            std::string::npos)
+            "pieces=100 is too small: 259 pieces are needed before the first of text; "
+            "byte_fallback=false saves 256");
+  EXPECT_NE(message(262).find("Increase pieces or lower character_coverage"), std::string::npos)
       << message(262);
   EXPECT_EQ(message(262).find('\n'), std::string::npos);
   EXPECT_EQ(message_of<Error>([] { train_tokenizer({"a text"}, {.character_coverage = 0.9}); }),
-            "--character-coverage is 0.9; allowed: 0.98 to 1");
+            "character_coverage is 0.9; allowed: 0.98 to 1");
   EXPECT_EQ(message_of<Error>([] { train_tokenizer({}, {}); }),
             "the corpus holds no text to train a tokenizer on");
 }

@@ -6,8 +6,8 @@
 
 namespace convseq {
 
-// A file that only grows. What append() was given is with the system when it returns, so a killed
-// process loses nothing but, at worst, the end of the piece it was just writing.
+// An append-only file. When append() returns, the system has the bytes, so that a killed process
+// loses at most the end of the piece it was writing.
 class AppendFile {
  public:
   // Keeps the first `keep` bytes of the file that is there, or creates it.
@@ -20,8 +20,6 @@ class AppendFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  [[noreturn]] void fail_with_errno(const char* doing) const;
-
   std::filesystem::path path_;
   int file_ = -1;
 };

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <vector>
 
-#include "convseq/base/error.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -54,7 +53,7 @@ void sync_folder(const fs::path& folder) {
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(beside(path_, kNew)) {
   file_ = std::fopen(temporary_.c_str(), "wb");
-  if (file_ == nullptr) fail_with_errno("create");
+  if (file_ == nullptr) fail_to("create", path_);
 }
 
 AtomicFile::~AtomicFile() {
@@ -63,25 +62,21 @@ AtomicFile::~AtomicFile() {
   ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::fail_with_errno(const char* doing) const {
-  fail("{}: cannot {}: {}", path_.string(), doing, std::strerror(errno));
-}
-
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_with_errno("write");
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_to("write", path_);
 }
 
 void AtomicFile::write_at(size_t offset, std::span<const std::byte> bytes) {
-  if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) != 0) fail_with_errno("write");
+  if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) != 0) fail_to("write", path_);
   write(bytes);
-  if (std::fseek(file_, 0, SEEK_END) != 0) fail_with_errno("write");
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail_to("write", path_);
 }
 
 void AtomicFile::commit() {
-  if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_with_errno("write");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno("replace");
+  if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_to("write", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("replace", path_);
   std::fclose(file_);
   file_ = nullptr;
   sync_folder(path_.parent_path());
@@ -103,12 +98,11 @@ fs::path replace_folder(const fs::path& fresh, const fs::path& path) {
     return fresh;
   }
   const fs::path old = beside(path, kOld);
-  require(::rename(path.c_str(), old.c_str()) == 0, "{}: cannot replace: {}", path.string(),
-          std::strerror(errno));
+  if (::rename(path.c_str(), old.c_str()) != 0) fail_to("replace", path);
   if (::rename(fresh.c_str(), path.c_str()) != 0) {
     const int why = errno;
     ::rename(old.c_str(), path.c_str());
-    fail("{}: cannot replace: {}", path.string(), std::strerror(why));
+    fail_to("replace", path, why);
   }
   return old;
 }
@@ -122,15 +116,13 @@ void write_folder_atomically(const fs::path& given,
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   fs::remove_all(temporary, error);
-  require(fs::create_directory(temporary, error), "{}: cannot create: {}", path.string(),
-          error.message());
+  if (!fs::create_directory(temporary, error)) fail_to("create", path, error.value());
   try {
     fill(temporary);
     sync_folder(temporary);
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
       // A folder that is not empty stands there.
-      require(errno == ENOTEMPTY || errno == EEXIST, "{}: cannot replace: {}", path.string(),
-              std::strerror(errno));
+      if (errno != ENOTEMPTY && errno != EEXIST) fail_to("replace", path);
       fs::remove_all(replace_folder(temporary, path), error);
     }
   } catch (...) {

@@ -19,12 +19,10 @@ class AtomicFile {
 
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  void write_at(size_t offset, std::span<const std::byte> bytes);  // over what was written before
+  void write_at(size_t offset, std::span<const std::byte> bytes);  // overwrites earlier bytes
   void commit();
 
  private:
-  [[noreturn]] void fail_with_errno(const char* doing) const;
-
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   std::FILE* file_ = nullptr;
@@ -37,11 +35,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 void write_folder_atomically(const std::filesystem::path& path,
                              const std::function<void(const std::filesystem::path&)>& fill);
 
-// Whether the name is that of something a process has not finished writing, or replacing.
+// Whether the name is a temporary one: of a file or folder that a process was writing or replacing.
 bool is_unfinished(const std::filesystem::path& path);
 
-// Removes what processes that were killed while they wrote left in `folder`, and brings back what
-// one was about to replace. Nobody may be writing there.
+// Removes the temporary files that killed processes left in `folder`, and restores what one of them
+// was about to replace. No process may be writing there.
 void remove_unfinished(const std::filesystem::path& folder);
 
 }  // namespace convseq

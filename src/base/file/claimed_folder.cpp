@@ -1,7 +1,7 @@
 #include "convseq/base/file/claimed_folder.h"
 
-#include "convseq/base/error.h"
 #include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -11,7 +11,7 @@ ClaimedFolder::ClaimedFolder(fs::path path, FolderKind kind)
   check_output_folder(path_, kind);
   std::error_code error;
   fs::create_directories(path_, error);
-  require(fs::is_directory(path_), "{}: cannot create: {}", path_.string(), error.message());
+  if (!fs::is_directory(path_)) fail_to("create", path_, error.value());
   lock_.emplace(path_);  // an Error names what hinders it
   remove_unfinished(path_);
 }

@@ -8,9 +8,9 @@
 
 namespace convseq {
 
-// The folder that a job fills over a long time: new, or one of its kind that goes on; known to be
-// writable, locked against a second job, and free of what killed processes left unfinished. Made in
-// vain, for a job that is refused before it writes, it is removed again.
+// The output folder of a long job: new, or one that an interrupted job of the same kind began. It
+// is writable, locked against a second job, and free of unfinished files of killed processes. A
+// folder that was created for a job that is refused before it writes anything is removed again.
 class ClaimedFolder {
  public:
   ClaimedFolder(std::filesystem::path path, FolderKind kind);

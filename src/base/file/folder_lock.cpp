@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "convseq/base/error.h"
 #include "convseq/base/file/same_file.h"
+#include "convseq/base/file/system_error.h"
 #include "convseq/base/log.h"
 
 namespace convseq {
@@ -32,7 +32,7 @@ std::string this_process() {
 FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / kFile) {
   while (true) {
     descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    require(descriptor_ >= 0, "{}: cannot create: {}", file_.string(), std::strerror(errno));
+    if (descriptor_ < 0) fail_to("create", file_);
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       const int why = errno;
       const std::string owner = owner_in(descriptor_);

@@ -4,9 +4,9 @@
 
 namespace convseq {
 
-// While it lives, no other process writes to the folder: a second FolderLock on it is an Error that
-// names the process and machine of the first. The system drops the lock when its process ends,
-// however it ends. On a filesystem without locks it warns and goes on.
+// An exclusive lock on a folder: a second FolderLock on it is an Error that names the process and
+// machine of the first. The system drops the lock when its process ends, for whatever reason. On a
+// filesystem without locks it logs a warning and continues.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);

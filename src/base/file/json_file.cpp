@@ -1,14 +1,14 @@
 #include "convseq/base/file/json_file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <set>
 #include <sstream>
 
 #include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/system_error.h"
 #include "convseq/base/nearest_name.h"
+#include "convseq/base/utf8.h"
 
 namespace convseq {
 namespace {
@@ -20,10 +20,7 @@ constexpr size_t kMaxComplaint = 200;
 
 std::string cut_short(std::string text, size_t limit) {
   if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
-  text.resize(end);
-  return text + "…";
+  return std::string(utf8_prefix(text, limit)) + "…";
 }
 
 }  // namespace
@@ -31,31 +28,37 @@ std::string cut_short(std::string text, size_t limit) {
 std::string read_text_file(const std::filesystem::path& path) {
   require(!std::filesystem::is_directory(path), "{}: is a folder, not a file", path.string());
   std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), "{}: cannot open: {}", path.string(), std::strerror(errno));
+  if (!file.is_open()) fail_to("open", path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
-Json parse_json(std::string_view text, const std::string& origin) {
+Json parse_json(std::string_view text, const std::string& origin) try {
+  return parse_json(text);
+} catch (const Error& error) {
+  throw error.at(origin);
+}
+
+Json parse_json(std::string_view text) {
   // To the parser a zero byte is the end of the text, whatever follows.
-  require(text.find('\0') == text.npos, "{}: not JSON: holds a zero byte", origin);
+  require(text.find('\0') == text.npos, "not JSON: holds a zero byte");
   std::vector<std::set<std::string>> open;  // the keys seen in each object we are inside of
   const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    require(depth < kMaxDepth, "{}: nested deeper than {} levels", origin, kMaxDepth);
+    require(depth < kMaxDepth, "nested deeper than {} levels", kMaxDepth);
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      if (!open.back().insert(key).second) fail("{}: {} is given twice", origin, brief_text(key));
-      require(open.back().size() <= kMaxKeys, "{}: over {} keys in one object", origin, kMaxKeys);
+      if (!open.back().insert(key).second) fail("{} is given twice", brief_text(key));
+      require(open.back().size() <= kMaxKeys, "over {} keys in one object", kMaxKeys);
     }
     return true;
   };
   try {
     return Json::parse(text.begin(), text.end(), check);
   } catch (const Json::exception& error) {
-    fail("{}: {}", origin, not_json(error));
+    fail("{}", not_json(error));
   }
 }
 
@@ -90,7 +93,7 @@ std::string not_json(const Json::exception& error) {
 
 JsonObject::JsonObject(Json value, std::string origin)
     : value_(std::move(value)), origin_(std::move(origin)) {
-  require(value_.is_object(), "{}: holds no JSON object", origin_);
+  if (!value_.is_object()) throw Error("holds no JSON object").at(origin_);
 }
 
 JsonObject JsonObject::from_file(const std::filesystem::path& path) {

@@ -14,14 +14,15 @@ using Json = nlohmann::ordered_json;
 
 std::string read_text_file(const std::filesystem::path& path);
 
-// Parses text that came from `origin` (a path, or whatever names it in an error). Refuses an object
-// that names one key twice: the file does not say what it means. Text from a stranger costs bounded
-// time and stack: over 100 levels, or over 10,000 keys in one object, are refused too.
+// Refuses an object with a duplicate key, which is ambiguous. Untrusted text takes bounded time and
+// stack: more than 100 levels, or more than 10,000 keys in one object, are refused too. `origin`, a
+// path or a name for the source of the text, becomes the place of an Error.
+Json parse_json(std::string_view text);
 Json parse_json(std::string_view text, const std::string& origin);
 Json read_json_file(const std::filesystem::path& path);
 void write_json_file(const std::filesystem::path& path, const Json& value);
 
-// How a value, a text and a parser's complaint stand in an error: on one line, valid UTF-8, short.
+// A value, a text and a parser's message as part of an error: on one line, valid UTF-8, short.
 std::string brief_value(const Json& value);
 std::string brief_text(std::string_view text);
 std::string not_json(const Json::exception& error);
@@ -38,7 +39,7 @@ class JsonObject {
 
   template <class T>
   T get(const std::string& key) const {
-    require(has(key), "{}: {} is missing", origin_, key);
+    if (!has(key)) refuse(key, "is missing");
     return convert<T>(key, value_.at(key));
   }
 
@@ -52,7 +53,8 @@ class JsonObject {
   template <class... Args>
   [[noreturn]] void refuse(const std::string& key, fmt::format_string<Args...> why,
                            Args&&... args) const {
-    fail("{}: {} {}", origin_, key, fmt::format(why, std::forward<Args>(args)...));
+    throw Error(fmt::format("{} {}", key, fmt::format(why, std::forward<Args>(args)...)))
+        .at(origin_);
   }
 
  private:

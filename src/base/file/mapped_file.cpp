@@ -5,16 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "convseq/base/error.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  require(file >= 0, "{}: cannot open: {}", path.string(), std::strerror(errno));
+  if (file < 0) fail_to("open", path);
   struct stat status {};
   const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<size_t>(status.st_size);
@@ -23,7 +20,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const int error = errno;
   ::close(file);
   require(regular, "{}: not a regular file", path.string());
-  require(memory != MAP_FAILED, "{}: cannot map: {}", path.string(), std::strerror(error));
+  if (memory == MAP_FAILED) fail_to("map", path, error);
   bytes_ = {static_cast<const std::byte*>(memory), memory == nullptr ? 0 : size};
 }
 

@@ -16,8 +16,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Takes what was read out of this process's memory; it is read again, from the system's cache or
-  // the disk, when it is next touched.
+  // Drops the pages that were read from this process's memory; the next access reads them again,
+  // from the page cache or the disk.
   void drop_pages() const;
 
  private:

@@ -2,11 +2,8 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "convseq/base/error.h"
 #include "convseq/base/file/same_file.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -32,18 +29,16 @@ fs::path target_of(fs::path path) {
   return path;
 }
 
-// Standard output that cannot be written is no bad input: main() reports it, and exits with 1.
+// Standard output that cannot be written is reported by main(), with what else is printed there.
 [[noreturn]] void fail_to_write(const fs::path& path, const std::FILE* stream) {
-  const char* why = std::strerror(errno);
-  if (stream == stdout) throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
-  fail("{}: cannot write: {}", path.string(), why);
+  if (stream == stdout) throw std::runtime_error("cannot write to standard output");
+  fail_to("write", path);
 }
 
 }  // namespace
 
 OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs) : path_(path) {
-  // To replace a file that standard output was redirected to would take away what else is printed
-  // there.
+  // Replacing a file that standard output is redirected to would lose what else is printed there.
   if (path == "-" || leads_to(path, STDOUT_FILENO)) {
     stream_ = stdout;
     return;
@@ -58,7 +53,7 @@ OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs
   require(!fs::is_directory(status), "{}: is a folder, not a file", path.string());
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     stream_ = std::fopen(path.c_str(), "wb");
-    require(stream_ != nullptr, "{}: cannot open: {}", path.string(), std::strerror(errno));
+    if (stream_ == nullptr) fail_to("open", path);
     return;
   }
   file_.emplace(target_of(path));

@@ -9,8 +9,8 @@
 
 namespace convseq {
 
-// A file that a command writes because a flag names it. Made before the work, so that what cannot
-// be written is refused before anything is computed. One rule for all commands:
+// An output file that the user names. It is opened before the work, so that a path that cannot be
+// written is refused before anything is computed. The same rules hold for all commands:
 //   "-"                             standard output
 //   a device, FIFO or socket        is written to directly
 //   a regular file, or none yet     appears whole on commit(), or is left as it was
@@ -30,7 +30,7 @@ class OutputFile {
  private:
   std::filesystem::path path_;
   std::optional<AtomicFile> file_;
-  std::FILE* stream_ = nullptr;  // of what is no regular file
+  std::FILE* stream_ = nullptr;  // if it is not a regular file
 };
 
 }  // namespace convseq

@@ -22,10 +22,10 @@ bool matches(std::string_view name, std::string_view pattern) {
   return name.size() >= begin.size() + end.size() && name.starts_with(begin) && name.ends_with(end);
 }
 
-// Of a synthetic corpus and tasks there are none: they are written to new folders alone.
+// Synthetic corpora and tasks have none: they are only written to new folders.
 struct Marks {
-  std::vector<std::string_view> one_of;  // at least one of them tells the kind
-  std::vector<std::string_view> others;  // may stand beside it
+  std::vector<std::string_view> one_of;  // at least one of them identifies the kind
+  std::vector<std::string_view> others;  // may exist beside it
 };
 
 const Marks& marks_of(FolderKind kind) {
@@ -56,7 +56,7 @@ bool any_matches(const std::string& name, const std::vector<std::string_view>& p
                      [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
-// What is there beside a lock and what a killed process left unfinished.
+// The entries of a folder, except its lock and the unfinished files of a killed process.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -123,9 +123,8 @@ void check_output_folder(const fs::path& folder, FolderKind kind,
   require(same_kind && foreign == names.end(),
           "{}: is not empty and no {} (it holds {}); choose another folder", folder.string(),
           name_of(kind), foreign == names.end() ? names.front() : *foreign);
-  require(options.force,
-          "{}: holds a {} already; choose another folder, or replace it with --force",
-          folder.string(), name_of(kind));
+  require(options.force, "{}: holds a {} already; choose another folder, or replace it with {}",
+          folder.string(), name_of(kind), OptionName("force", true));
 }
 
 }  // namespace convseq

@@ -19,19 +19,19 @@ inline constexpr auto kEnumNames<FolderKind> = std::to_array<EnumName<FolderKind
 });
 
 struct OutputFolderOptions {
-  // Only what a run, or a job that fills shards, has begun is continued in place; whatever else
-  // stands there is replaced where `force` says so.
+  // Only training runs and token shards are continued in place; other folders are replaced if
+  // `force` is set.
   bool force = false;
-  std::filesystem::path input = {};  // a folder that the command reads: never written over
+  std::filesystem::path input = {};  // a folder that the command reads; never overwritten
 };
 
 // What an output folder may be, for all commands:
 //   new, or empty;
 //   a training run or token shards that the same kind of command began: it goes on there, and
 //     leaves files that are not its own alone;
-//   with `force` a folder of the same kind in which nothing stands but what convseq writes there.
-// Anything else is refused by an Error that names what stands there: nothing that is not ours is
-// ever replaced or removed. Also refused: a folder that is `input`, holds it, or lies in it.
+//   with `force` a folder of the same kind that holds nothing but what convseq writes there.
+// Anything else is refused by an Error that names an entry of the folder: files of other origin are
+// never replaced or removed. A folder that is `input`, holds it, or lies in it is refused too.
 void check_output_folder(const std::filesystem::path& folder, FolderKind kind,
                          const OutputFolderOptions& options = {});
 

@@ -4,7 +4,7 @@
 
 namespace convseq {
 
-// Whether the path leads to the file that is open as `descriptor`; false where there is none.
+// Whether the path names the file that is open as `descriptor`; false if either does not exist.
 bool leads_to(const std::filesystem::path& path, int descriptor);
 
 }  // namespace convseq

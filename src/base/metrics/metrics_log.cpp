@@ -12,7 +12,7 @@ bool belongs(std::string_view line, int64_t step) {
   return found != value.end() && found->is_number_integer() && found->get<int64_t>() <= step;
 }
 
-// Steps never go back within a file, so all that is to be kept stands before all that is not.
+// Steps ascend within a file, so the lines to keep come before all others.
 uint64_t bytes_up_to(const fs::path& path, int64_t step) {
   if (!fs::exists(path)) return 0;
   const std::string file = read_text_file(path);

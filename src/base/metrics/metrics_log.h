@@ -9,12 +9,12 @@
 
 namespace convseq {
 
-// metrics.jsonl: one JSON object a line, {"step":410,"loss":3.12,…}, for a program to read. A
-// killed process leaves at most one torn line, the last.
+// metrics.jsonl: one JSON object per line, {"step":410,"loss":3.12,…}, for programs to read. A
+// killed process leaves at most one incomplete line, the last.
 class MetricsLog {
  public:
-  // Begins anew, or goes on after `resumed_step`: then lines of later steps, which will be written
-  // again, and a torn end are cut off.
+  // Starts a new file, or continues after `resumed_step`: lines of later steps, which will be
+  // written again, and an incomplete last line are then removed.
   explicit MetricsLog(const std::filesystem::path& path,
                       std::optional<int64_t> resumed_step = std::nullopt);
 

@@ -35,7 +35,7 @@ class ProtoMessage {
   static uint64_t key(int field, WireType type) {
     return static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(type);
   }
-  // Seven bits a byte, lowest first; the eighth says that more follow.
+  // Seven bits per byte, lowest first; the eighth bit is set if more bytes follow.
   ProtoMessage& varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7F) | 0x80);
     bytes_ += static_cast<char>(value);

@@ -41,7 +41,7 @@ std::string little_endian(uint64_t value, size_t bytes) {
   return {reinterpret_cast<const char*>(&value), bytes};
 }
 
-// A checksum stored beside what it checks would make a bad checksum of both: TFRecord turns it.
+// TFRecord masks the checksum, because the CRC of data that includes its own CRC is a poor one.
 std::string masked_crc(std::string_view bytes) {
   return little_endian(std::rotr(crc32c(bytes), 15) + 0xA282EAD8, 4);
 }

@@ -14,8 +14,7 @@ namespace convseq {
 class ProtoMessage;
 
 struct TensorBoardOptions {
-  // Where a run goes on after this step, what earlier files of the folder hold of later ones is
-  // superseded.
+  // A run that resumes after this step supersedes later steps in the folder's earlier files.
   std::optional<int64_t> resumed_step = std::nullopt;
   std::function<std::chrono::system_clock::time_point()> clock = std::chrono::system_clock::now;
 };
@@ -25,7 +24,7 @@ struct Scalar {
   double value = 0;
 };
 
-// An event file of TensorBoard, in a folder that it is pointed at: TFRecords of protobuf messages.
+// A TensorBoard event file in a log folder: TFRecords of protobuf messages.
 class TensorBoard {
  public:
   explicit TensorBoard(const std::filesystem::path& folder, TensorBoardOptions options = {});

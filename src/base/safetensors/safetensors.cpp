@@ -31,8 +31,8 @@ std::string_view header_text(std::span<const std::byte> file, const std::string&
   return {reinterpret_cast<const char*>(rest.data()), length};
 }
 
-// The bytes that a tensor takes; nothing where no int64 holds them. An empty tensor's other sizes
-// must multiply to an int64 all the same: its strides are made of them.
+// The size of a tensor in bytes; nothing if it overflows an int64. The other dimensions of an empty
+// tensor must not overflow either: its strides are computed from them.
 std::optional<uint64_t> byte_count(TensorType type, const std::vector<int64_t>& shape) {
   int64_t bytes = byte_size(type);
   bool empty = false;
@@ -65,7 +65,7 @@ void check_size(const std::string& name, const TensorEntry& entry, const std::st
   }
 }
 
-// The tensors must cover the buffer from its first byte to its last, one behind the other.
+// The tensors must cover the buffer from its first byte to its last, without gaps or overlaps.
 void check_layout(const std::map<std::string, TensorEntry>& tensors, uint64_t buffer_size,
                   const std::string& origin) {
   std::vector<const std::pair<const std::string, TensorEntry>*> ordered;

@@ -13,8 +13,8 @@ constexpr uint64_t kMaxSize = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxRank = 64;        // libtorch's limit
 constexpr int kMaxIgnoredDepth = 125;  // the reference's limit, inside a tensor's entry
 
-// Takes the header's JSON as it streams by. A header may be 100 MB and hostile: no tree is built,
-// only the result is kept, and the first thing out of place ends the reading.
+// A streaming (SAX) parser of the header. A header may be 100 MB and hostile: no tree is built,
+// only the result is kept, and parsing ends at the first invalid token.
 class HeaderReader : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderReader(const std::string& origin) : origin_(origin) {}

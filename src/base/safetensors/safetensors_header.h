@@ -11,7 +11,7 @@ namespace convseq {
 
 inline constexpr std::string_view kMetadataKey = "__metadata__";
 
-// One tensor as the header tells of it: bytes [begin, end) of the buffer that follows the header.
+// One tensor's entry in the header: bytes [begin, end) of the buffer that follows the header.
 struct TensorEntry {
   TensorType type{};
   std::vector<int64_t> shape;
@@ -24,7 +24,7 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads a header's JSON. Whether the entries fit one another and the buffer is not asked here.
+// Parses the JSON of a header. Whether the entries fit together and fit the buffer is not checked.
 SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& origin);
 
 }  // namespace convseq

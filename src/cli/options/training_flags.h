@@ -32,6 +32,8 @@ struct TrainingFlags {
   const CLI::App* command = nullptr;
   CLI::Option* steps = nullptr;
   CLI::Option* schedule = nullptr;
+  // Options whose default depends on others: options.json has them only where they were given.
+  std::vector<std::string> only_if_given = {"steps", "schedule"};
 };
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options);

@@ -31,7 +31,7 @@ DocumentReader::Form DocumentReader::form_of(const fs::path& file) {
 bool DocumentReader::next(std::string& text) {
   while (lines_ || open_next_file()) {
     if (next_in_file(text)) return true;
-    if (lines_->line_number() == blank_lines_) lines_->report("the file holds no document");
+    if (lines_->line_number() == blank_lines_) lines_->report(Error("the file holds no document"));
     lines_.reset();
   }
   return false;
@@ -71,7 +71,7 @@ bool DocumentReader::take_text_field(std::string& text) {
     text = std::move(value.get_ref<std::string&>());
     return true;
   } catch (const Error& error) {
-    lines_->report(error.what());
+    lines_->report(error);
     return false;
   }
 }

@@ -8,11 +8,11 @@ namespace {
 constexpr int64_t kLoggedOneByOne = 5;
 }
 
-void BadLines::report(const std::string& problem) {
-  if (policy_ == OnBadLine::Stop) throw Error(problem);
+void BadLines::report(const Error& problem) {
+  if (policy_ == OnBadLine::Stop) throw problem;
   const std::lock_guard lock(mutex_);
-  if (++skipped_ == 1) first_ = problem;
-  if (skipped_ <= kLoggedOneByOne) log::warning("skipped: {}", problem);
+  if (++skipped_ == 1) first_ = problem.what();
+  if (skipped_ <= kLoggedOneByOne) log::warning("skipped: {}", problem.what());
   if (skipped_ == kLoggedOneByOne) log::warning("further bad lines are counted, not shown");
 }
 

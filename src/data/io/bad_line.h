@@ -5,6 +5,7 @@
 #include <string>
 
 #include "convseq/base/enum_names.h"
+#include "convseq/base/error.h"
 
 namespace convseq {
 
@@ -13,14 +14,14 @@ template <>
 inline constexpr auto kEnumNames<OnBadLine> =
     std::to_array<EnumName<OnBadLine>>({{OnBadLine::Stop, "stop"}, {OnBadLine::Skip, "skip"}});
 
-// Where every reader reports a line it cannot use. Several threads may share one.
+// Collects the lines that readers cannot use. Several threads may share one object.
 class BadLines {
  public:
   explicit BadLines(OnBadLine policy = OnBadLine::Stop) : policy_(policy) {}
 
-  // `problem` begins with "file:line: ". Stop: throws it as an Error. Skip: counts it; the first
-  // few are logged one by one.
-  void report(const std::string& problem);
+  // `problem` says where it is, "file:line". Stop: throws it. Skip: counts it; the first few are
+  // logged one by one.
+  void report(const Error& problem);
 
   bool stops() const { return policy_ == OnBadLine::Stop; }
   int64_t skipped() const;

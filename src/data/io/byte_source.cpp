@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "convseq/base/error.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ class RawFile {
     std::error_code no_file;  // told by open()
     require(!fs::is_directory(path, no_file), "{}: is a folder, not a file", path.string());
     file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    require(file_ >= 0, "{}: cannot open: {}", path.string(), std::strerror(errno));
+    if (file_ < 0) fail_to("open", path);
   }
   ~RawFile() {
     if (file_ > STDIN_FILENO) ::close(file_);

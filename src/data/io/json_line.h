@@ -6,8 +6,7 @@
 
 namespace convseq {
 
-// The JSON object on one line of a file. Throws an Error that tells what is wrong, shortened where
-// the line is long, and leaves it to the caller to say where.
+// The JSON object on one line of a file. The caller adds the place to an Error.
 Json parse_json_line(std::string_view line);
 
 }  // namespace convseq

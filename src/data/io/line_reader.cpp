@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "convseq/base/error.h"
-#include "convseq/text/utf8.h"
+#include "convseq/base/utf8.h"
 
 namespace convseq {
 namespace {
@@ -28,17 +28,17 @@ bool LineReader::next(std::string& line) {
       got = read_line(line, bad_lines_.stops());
     } catch (const Error& error) {
       done_ = true;
-      report(fmt::format("{}; nothing after it can be read", error.what()));
+      report(error.with("nothing after it can be read"));
       return false;
     }
     if (got == Got::Nothing) {
       --line_number_;
       done_ = true;
     } else if (got == Got::LongLine) {
-      report(fmt::format("a line of more than {} bytes", max_line_bytes_));
+      report(Error(fmt::format("a line of more than {} bytes", max_line_bytes_)));
     } else if (const auto invalid = find_invalid_utf8(line)) {
-      report(fmt::format("not UTF-8: byte {} of the line is 0x{:02X}", *invalid + 1,
-                         static_cast<unsigned char>(line[*invalid])));
+      report(Error(fmt::format("not UTF-8: byte {} of the line is 0x{:02X}", *invalid + 1,
+                               static_cast<unsigned char>(line[*invalid]))));
     } else {
       return true;
     }

@@ -12,9 +12,9 @@
 namespace convseq {
 
 struct LineReaderOptions {
-  // A longer line is bad. It bounds the memory: no more of a line than this is ever held.
+  // A longer line is bad. This bounds the memory: no more of a line is ever held.
   size_t max_line_bytes = 16 << 20;
-  BadLines* bad_lines = nullptr;  // null: a bad line stops
+  BadLines* bad_lines = nullptr;  // null: a bad line is an Error
 };
 
 bool is_blank(std::string_view line);  // nothing but spaces and tabs
@@ -27,7 +27,7 @@ class LineReader {
   explicit LineReader(std::filesystem::path path, LineReaderOptions options = {});
 
   bool next(std::string& line);  // false at the end
-  void skip(int64_t lines);      // passes over them unread: what is wrong in them is not reported
+  void skip(int64_t lines);      // without checking them
 
   int64_t file_position() const { return source_->file_position(); }
   int64_t line_number() const { return line_number_; }  // of the last line; the first is 1
@@ -35,14 +35,14 @@ class LineReader {
   std::string where() const { return where(line_number_); }  // "file:line"
   std::string where(int64_t line) const;
 
-  void report(std::string_view problem) {  // that the last line is bad
-    bad_lines_.report(fmt::format("{}: {}", where(), problem));
+  void report(const Error& problem) {  // that the last line is bad
+    bad_lines_.report(problem.at(where()));
   }
   BadLines& bad_lines() { return bad_lines_; }
 
  private:
   enum class Got { Line, LongLine, Nothing };
-  // The rest of a line that is too long is passed over, or left where nobody reads on.
+  // The rest of a line that is too long is skipped, or left unread if reading ends there.
   Got read_line(std::string& line, bool leave_long_line = false);
   bool fill();
 

@@ -51,7 +51,7 @@ TableReader::TableReader(const fs::path& file, TableReaderOptions options)
   try {
     require_columns({"label", "text"});
   } catch (const Error& error) {
-    fail("{}: {}", file.string(), error.what());
+    throw error.at(file.string());
   }
 }
 
@@ -103,11 +103,11 @@ bool TableReader::next(Row& row) {
       take_row(row);
       return true;
     } catch (const Error& error) {
-      report(error.what());
+      report(error);
     }
   }
   if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_) {
-    report("the file holds no row");
+    report(Error("the file holds no row"));
   }
   return false;
 }
@@ -115,7 +115,7 @@ bool TableReader::next(Row& row) {
 bool TableReader::next_line() {
   while (lines_.next(line_)) {
     first_line_ = lines_.line_number();
-    // In CSV and TSV white space may be a row: empty fields.
+    // In CSV and TSV a line of white space may be a row of empty fields.
     const bool separated = form_ != Form::JsonLines && form_ != Form::FastText;
     if (separated ? !line_.empty() : !is_blank(line_)) return true;
     ++without_a_row_;
@@ -142,8 +142,7 @@ void TableReader::take_row(Row& row) {
   for (size_t i = 0; i < record.size(); ++i) row.add(columns_[i], std::move(record[i]));
 }
 
-// A file without the names, or without a column that is needed, is of no use, whatever is to be
-// done with bad lines.
+// A file without column names or without a needed column is an Error even if bad lines are skipped.
 void TableReader::take_names() try {
   const std::vector<std::string> names = take_record();
   without_a_row_ = lines_.line_number();
@@ -153,7 +152,7 @@ void TableReader::take_names() try {
   require_columns(names);
   columns_ = names;
 } catch (const Error& error) {
-  fail("{}: {}", where(), error.what());
+  throw error.at(where());
 }
 
 void TableReader::require_columns(const std::vector<std::string>& names) const {
@@ -167,8 +166,7 @@ void TableReader::require_columns(const std::vector<std::string>& names) const {
   }
 }
 
-// Semicolons where a split at them gives more of the columns that are needed than one at commas, or
-// where it alone gives several.
+// The delimiter that finds more of the needed columns; else the one that gives several columns.
 char TableReader::delimiter_of_first_line() const {
   const auto score = [&](char delimiter) -> int {
     CsvRecord record(delimiter);
@@ -204,8 +202,6 @@ std::vector<std::string> TableReader::take_record() {
   return std::move(record.fields());
 }
 
-void TableReader::report(std::string_view problem) {
-  lines_.bad_lines().report(fmt::format("{}: {}", where(), problem));
-}
+void TableReader::report(const Error& problem) { lines_.bad_lines().report(problem.at(where())); }
 
 }  // namespace convseq

@@ -10,29 +10,29 @@
 namespace convseq {
 
 struct TableReaderOptions {
-  std::vector<std::string> columns;  // of a CSV or TSV file without a line of names
-  std::vector<std::string> needed;   // columns without which the file is of no use
+  std::vector<std::string> columns;  // of a CSV or TSV file without a header line
+  std::vector<std::string> needed;   // columns that the file must have
   LineReaderOptions lines;
 };
 
 // The rows of one file: JSON lines (.jsonl, .json), CSV (.csv: RFC 4180, fields over several lines
 // included, separated by commas or, as the first line tells, by semicolons), TSV (.tsv: tabs, no
 // quoting) or fastText's lines (.txt, .ft: the columns label and text), each also with .gz or .zst.
-// Standard input is told by how it begins. A CSV or TSV begins with a line of names. In JSON,
-// numbers and true/false become text as they are written, null an empty text.
+// The format of standard input is detected from its first line. CSV and TSV begin with a header
+// line. JSON numbers and booleans become text as they are written, null an empty text.
 class TableReader {
  public:
   explicit TableReader(const std::filesystem::path& file, TableReaderOptions options = {});
 
   bool next(Row& row);  // false at the end
 
-  // Whether a file's name is that of a table, which .json may be or not: false.
+  // Whether the file's extension is that of a table; false for .json, which is ambiguous.
   static bool has_table_name(const std::filesystem::path& file);
   // The names of the columns: of the first row.
   static std::vector<std::string> columns_of(const std::filesystem::path& file);
 
   std::string where() const { return lines_.where(first_line_); }  // "file:line" of the last row
-  void report(std::string_view problem);                           // that the last row is bad
+  void report(const Error& problem);                               // that the last row is bad
 
  private:
   enum class Form { JsonLines, Csv, Tsv, FastText, AsItBegins };
@@ -52,7 +52,7 @@ class TableReader {
   char delimiter_ = '\0';             // of a CSV file, once known
   std::string line_;
   int64_t first_line_ = 0;     // of the last row
-  int64_t without_a_row_ = 0;  // lines: blank ones and those of names
+  int64_t without_a_row_ = 0;  // blank lines and header lines
   bool ended_ = false;
 };
 

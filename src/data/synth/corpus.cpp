@@ -92,12 +92,13 @@ class CorpusWriter {
 }  // namespace
 
 CorpusReport write_corpus(const std::filesystem::path& folder, const CorpusOptions& options) {
-  require(options.documents >= 1, "--documents is {}; allowed: 1 or more", options.documents);
-  require(options.validation_documents >= 1, "--validation-documents is {}; allowed: 1 or more",
-          options.validation_documents);
-  require(options.shards >= 1 && options.shards <= options.documents,
-          "--shards is {}; allowed: 1 to {}, the number of documents", options.shards,
+  require(options.documents >= 1, "{} is {}; allowed: 1 or more", OptionName("documents"),
           options.documents);
+  require(options.validation_documents >= 1, "{} is {}; allowed: 1 or more",
+          OptionName("validation_documents"), options.validation_documents);
+  require(options.shards >= 1 && options.shards <= options.documents,
+          "{} is {}; allowed: 1 to {}, the number of documents", OptionName("shards"),
+          options.shards, options.documents);
   check_output_folder(folder, FolderKind::Corpus);
   CorpusReport report;
   write_folder_atomically(folder, [&](const std::filesystem::path& inside) {

@@ -11,7 +11,7 @@
 namespace convseq::synth {
 namespace {
 
-constexpr int64_t kMostRefusals = 1000;  // in a row, before a family counts as exhausted
+constexpr int64_t kMostRefusals = 1000;  // in a row, after which a family is exhausted
 
 int64_t size_of(Split split, const SplitSizes& sizes) {
   if (split == Split::Train) return sizes.train;
@@ -22,7 +22,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The texts of a group that no other group may hold.
+// The texts of a group that no other group may contain.
 std::set<std::string> distinct_texts(const std::vector<Example>& group,
                                      const TaskDescription& description) {
   std::set<std::string> texts;
@@ -82,9 +82,10 @@ class TaskDrawer {
 
 TaskData draw_task(const TaskFamily& family, const DrawOptions& options) {
   const SplitSizes& sizes = options.sizes;
-  require(sizes.train >= 1, "--train is {}; allowed: 1 or more", sizes.train);
-  require(sizes.validation >= 1, "--validation is {}; allowed: 1 or more", sizes.validation);
-  require(sizes.test >= 1, "--test is {}; allowed: 1 or more", sizes.test);
+  require(sizes.train >= 1, "{} is {}; allowed: 1 or more", OptionName("train"), sizes.train);
+  require(sizes.validation >= 1, "{} is {}; allowed: 1 or more", OptionName("validation"),
+          sizes.validation);
+  require(sizes.test >= 1, "{} is {}; allowed: 1 or more", OptionName("test"), sizes.test);
   TaskData data{.description = family.describe(), .splits = {}};
   TaskDrawer drawer(family, options);
   for (Split split : data.description.splits) {

@@ -4,7 +4,7 @@
 
 namespace convseq {
 
-// What a task is scored by. The names stand in task files.
+// The metrics of a task, by their names in task files.
 enum class Metric { Accuracy, F1, MacroF1, ExactMatch, SquadExactMatch, SquadF1 };
 template <>
 inline constexpr auto kEnumNames<Metric> =

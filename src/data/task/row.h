@@ -11,8 +11,8 @@ class Row {
  public:
   struct Field {
     std::string name;
-    std::string text;                // of a list: its items, joined by ", "
-    std::vector<std::string> items;  // of a text: that text alone
+    std::string text;                // for a list: its items, joined by ", "
+    std::vector<std::string> items;  // for a text: only that text
   };
 
   void clear() { fields_.clear(); }
@@ -20,7 +20,7 @@ class Row {
   void add(std::string name, std::vector<std::string> items);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // A field that is not there is an Error that names it and those that are.
+  // A missing field is an Error that names it and the existing fields.
   const Field& field(std::string_view name) const;
   const std::string& text(std::string_view name) const { return field(name).text; }
 

@@ -10,7 +10,7 @@
 namespace convseq {
 namespace {
 
-constexpr size_t kFreeText = 100;  // more kinds of targets than this, and nobody counts them
+constexpr size_t kFreeText = 100;  // with more different targets they are not counted
 
 int64_t count_words(const std::string& text) {
   std::istringstream words(text);

@@ -16,14 +16,14 @@ struct LengthSummary {
   int64_t median = 0, percentile95 = 0, longest = 0;
 };
 
-// What a person wants to know of a split before training on it.
+// Statistics of a split, for a look at the data before training.
 struct SplitSummary {
   using Counts = std::vector<std::pair<std::string, int64_t>>;  // the most frequent first
 
   std::string split;
-  RowTotals totals;   // what is cut: with a tokenizer
-  Counts targets;     // none where they are free text
-  Counts categories;  // none where the task has no categories
+  RowTotals totals;   // cut rows are counted only with a tokenizer
+  Counts targets;     // empty for free text
+  Counts categories;  // empty if the task has no categories
   std::string unit;   // of lengths: "tokens" with a tokenizer, "words" without
   LengthSummary source, target;
   std::vector<TaskExample> examples;  // the first few

@@ -15,25 +15,26 @@ namespace convseq {
 
 using SplitFiles = std::vector<std::pair<std::string, std::vector<std::filesystem::path>>>;
 
-// What a labelled data set means as text to text. A JSON file with the same keys, or made by hand.
+// A labelled data set as a text-to-text task: a JSON file with the same keys, or built in code.
 struct Task {
   std::string name;
   std::string description;
   SplitFiles files;
-  std::filesystem::path folder;      // of the task file: where `files` are looked for first
-  std::vector<std::string> columns;  // of CSV or TSV files without a line of names
+  std::filesystem::path folder;      // of the task file; `files` are looked up there first
+  std::vector<std::string> columns;  // of CSV or TSV files without a header line
 
   TextTemplate source;
   TextTemplate target;   // one of these two: a text made of the fields,
   std::string answers;   // or a field that lists the acceptable answers; the first one is learnt
-  std::string category;  // a field by which scores are also reported apart
+  std::string category;  // a field for scores per category
 
   std::vector<std::string> labels;  // every target there may be; none: targets are free text.
                                     // Without white space at their ends, as targets are read.
-  std::map<std::string, std::string> label_map;  // "0" -> "negative"; what is not in it stays
+  std::map<std::string, std::string> label_map;  // "0" -> "negative"; other targets are kept
   std::string positive_label;                    // of f1
   std::vector<Metric> metrics = {Metric::Accuracy};
-  std::map<std::string, std::vector<std::string>> drop;  // rows with such a field are left out
+  std::map<std::string, std::vector<std::string>>
+      drop;  // rows with one of these values are removed
 
   int64_t max_source_tokens = 512;  // the EOS included
   int64_t max_target_tokens = 64;
@@ -58,7 +59,7 @@ std::vector<std::string> task_names();
 // A task's name, or a task file.
 Task find_task(const std::string& name_or_path);
 
-// A task without a file of its own: somebody's tables and two templates.
+// A task without a task file: the user's tables and two templates.
 Task ad_hoc_task(const std::string& source, const std::string& target, SplitFiles files);
 
 }  // namespace convseq

@@ -82,9 +82,10 @@ void require_labels_fit(const Task& task, const Tokenizer& tokenizer) {
   for (const std::string& label : task.labels) {
     const int64_t tokens = std::ssize(tokenizer.encode(label)) + 1;  // the EOS
     require(tokens <= task.max_target_tokens,
-            "{}: the label \"{}\" has {} tokens and max_target_tokens is {}; use "
-            "--max-target-tokens {} or a tokenizer with more pieces",
-            task.name, label, tokens, task.max_target_tokens, tokens);
+            "{}: the label \"{}\" has {} tokens and max_target_tokens is {}; use {} "
+            "or a tokenizer with more pieces",
+            task.name, label, tokens, task.max_target_tokens,
+            OptionName("max_target_tokens", tokens));
   }
 }
 

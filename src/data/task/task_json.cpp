@@ -16,12 +16,13 @@ std::vector<std::string> keys_of(const JsonObject& json) {
   return keys;
 }
 
-TextTemplate template_from(const JsonObject& json, const std::string& key) try {
-  return TextTemplate(json.get<std::string>(key));
-} catch (const Error& error) {
-  const std::string_view message = error.what();
-  if (message.starts_with(json.origin())) throw;
-  fail("{}: {}: {}", json.origin(), key, message);
+TextTemplate template_from(const JsonObject& json, const std::string& key) {
+  const auto pattern = json.get<std::string>(key);
+  try {
+    return TextTemplate(pattern);
+  } catch (const Error& error) {
+    throw error.at(key).at(json.origin());
+  }
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ std::vector<std::string> labels_in(const Task& task, const std::string& split,
   for (TaskExample example; reader.next(example);) {
     labels.insert(example.target);
     require(labels.size() <= kMost,
-            "{}: the split {} has more than {} different targets; are they free text? --labels "
-            "names the labels",
-            task.name, split, kMost);
+            "{}: the split {} has more than {} different targets; are they free text? {} names "
+            "the labels",
+            task.name, split, kMost, OptionName("labels"));
   }
   return {labels.begin(), labels.end()};
 }

@@ -28,10 +28,9 @@ fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& 
   const bool is_table = task.folder.empty() && task.name == file.filename();
   require(!is_table || fs::exists(under), "{}: no such file, nor {}", file.string(),
           under.string());
-  require(
-      fs::exists(under),
-      "the task {} has no file {}, nor {}; --data or CONVSEQ_DATA names the folder that holds it",
-      task.name, beside.string(), under.string());
+  require(fs::exists(under),
+          "the task {} has no file {}, nor {}; {} names the folder that holds it", task.name,
+          beside.string(), under.string(), OptionName("data"));
   return under;
 }
 
@@ -55,7 +54,7 @@ bool TaskReader::next(TaskExample& example) {
         ++read_;
         return true;
       } catch (const Error& error) {
-        table_->report(error.what());
+        table_->report(error);
       }
     }
     table_.reset();

@@ -19,7 +19,7 @@ struct TaskExample {
 };
 
 struct TaskReaderOptions {
-  std::filesystem::path data;  // where files are looked for that are not beside the task file
+  std::filesystem::path data;  // the folder of files that are not beside the task file
   LineReaderOptions lines;
 };
 
@@ -30,10 +30,10 @@ class TaskReader {
  public:
   TaskReader(const Task& task, const std::string& split, TaskReaderOptions options = {});
 
-  bool next(TaskExample& example);  // false at the end; an Error where there was no example at all
+  bool next(TaskExample& example);  // false at the end; an Error if there was no example at all
 
   int64_t read() const { return read_; }
-  int64_t dropped() const { return dropped_; }  // left out as the task asks
+  int64_t dropped() const { return dropped_; }  // removed by the task's `drop`
   RowTotals totals() const;                     // so far; what an encoder cuts is added by it
 
  private:

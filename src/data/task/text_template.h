@@ -17,11 +17,11 @@ class TextTemplate {
   };
   struct Rendered {
     std::string text;
-    std::vector<Span> spans;  // one a field of fields()
+    std::vector<Span> spans;  // one per field of fields()
   };
 
   TextTemplate() = default;
-  explicit TextTemplate(std::string_view pattern);  // an Error names a brace without its other one
+  explicit TextTemplate(std::string_view pattern);  // an unmatched brace is an Error
 
   Rendered render(const Row& row) const;  // an Error names a field that the row does not have
   const std::vector<std::string>& fields() const { return fields_; }

@@ -15,8 +15,9 @@ constexpr bool kIsArm = false;
 
 void check_precision(torch::Device device, torch::Dtype type) {
   require(!kIsArm || !device.is_cpu() || type != torch::kBFloat16,
-          "--precision bf16: is slower than fp32 on an Arm CPU; use --precision fp32, or a GPU or "
-          "an x86 CPU with AVX512-BF16 or AMX");
+          "{}: is slower than fp32 on an Arm CPU; use {}, or a GPU or an x86 CPU with AVX512-BF16 "
+          "or AMX",
+          OptionName("precision", "bf16"), OptionName("precision", "fp32"));
 }
 
 }  // namespace convseq

@@ -189,11 +189,11 @@ TEST(Corpus, RefusesWhatItCannotWrite) {
   const auto message = [&](const CorpusOptions& options, const std::string& name) {
     return message_of<Error>([&] { write_corpus(folder / name, options); });
   };
-  EXPECT_EQ(message({.documents = 0}, "c"), "--documents is 0; allowed: 1 or more");
+  EXPECT_EQ(message({.documents = 0}, "c"), "documents is 0; allowed: 1 or more");
   EXPECT_EQ(message({.validation_documents = 0}, "c"),
-            "--validation-documents is 0; allowed: 1 or more");
+            "validation_documents is 0; allowed: 1 or more");
   EXPECT_EQ(message({.documents = 3, .shards = 4}, "c"),
-            "--shards is 4; allowed: 1 to 3, the number of documents");
+            "shards is 4; allowed: 1 to 3, the number of documents");
   fs::create_directory(folder / "full");
   folder.file("full/mine.txt", "keep me");
   EXPECT_EQ(

@@ -354,18 +354,17 @@ TEST(Difficulty, IsRefusedWhereItCannotBe) {
     return message_of<Error>([&] { make_tasks(options); });
   };
   EXPECT_EQ(message({.comparisons = {31}}),
-            "--comparisons has 31; allowed: 1 to 30, one person each");
-  EXPECT_EQ(message({.comparisons = {0}}),
-            "--comparisons has 0; allowed: 1 to 30, one person each");
-  EXPECT_EQ(message({.facts = {1}}), "--facts has 1; allowed: 2 to 30, one person each");
-  EXPECT_EQ(message({.distances = {0}}), "--distances has 0; allowed: 1 or more");
+            "comparisons has 31; allowed: 1 to 30, one person each");
+  EXPECT_EQ(message({.comparisons = {0}}), "comparisons has 0; allowed: 1 to 30, one person each");
+  EXPECT_EQ(message({.facts = {1}}), "facts has 1; allowed: 2 to 30, one person each");
+  EXPECT_EQ(message({.distances = {0}}), "distances has 0; allowed: 1 or more");
   EXPECT_EQ(message({.cue_words = 53}),
-            "--cue-words is 53; allowed: 1 to 52, the words of one polarity");
-  EXPECT_EQ(message({.shown_share = 0}), "--shown-words is 0; allowed: over 0, up to 1");
-  EXPECT_EQ(message({.windows = {-1}}), "--windows has -1; allowed: 0 or more");
-  EXPECT_EQ(message({.sentences = -1}), "--sentences is -1; allowed: 0 or more");
-  EXPECT_EQ(message({.depth = -1}), "--depth is -1; allowed: 0 or more");
-  EXPECT_EQ(message({.sizes = {.train = 0}}), "--train is 0; allowed: 1 or more");
+            "cue_words is 53; allowed: 1 to 52, the words of one polarity");
+  EXPECT_EQ(message({.shown_share = 0}), "shown_share is 0; allowed: over 0, up to 1");
+  EXPECT_EQ(message({.windows = {-1}}), "windows has -1; allowed: 0 or more");
+  EXPECT_EQ(message({.sentences = -1}), "sentences is -1; allowed: 0 or more");
+  EXPECT_EQ(message({.depth = -1}), "depth is -1; allowed: 0 or more");
+  EXPECT_EQ(message({.sizes = {.train = 0}}), "train is 0; allowed: 1 or more");
 }
 
 TEST(Difficulty, SaysWhenThereAreNotEnoughDifferentExamples) {

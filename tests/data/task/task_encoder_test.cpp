@@ -134,7 +134,7 @@ TEST(TaskEncoder, LabelsThatWouldBeCutAreRefusedByName) {
   task.labels = {"unanswerable"};
   EXPECT_EQ(message_of<Error>([&] { require_labels_fit(task, tokenizer); }),
             fmt::format("a.csv: the label \"unanswerable\" has {0} tokens and max_target_tokens is "
-                        "2; use --max-target-tokens {0} or a tokenizer with more pieces",
+                        "2; use max_target_tokens={0} or a tokenizer with more pieces",
                         tokens));
   task.max_target_tokens = static_cast<int64_t>(tokens);
   require_labels_fit(task, tokenizer);

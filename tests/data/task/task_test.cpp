@@ -70,11 +70,10 @@ TEST(Task, LooksBesideTheTaskFileAndThenInTheDataFolder) {
   const Task task = task_from(folder, kReviews);
   EXPECT_EQ(examples_of(task, "train", {.data = data.path()})[0].source.text,
             "review: from the data folder");
-  EXPECT_EQ(
-      message_of<Error>([&] { examples_of(task, "train", {.data = "/none"}); }),
-      fmt::format("the task reviews has no file {}, nor /none/a.csv; --data or CONVSEQ_DATA names "
-                  "the folder that holds it",
-                  (folder / "a.csv").string()));
+  EXPECT_EQ(message_of<Error>([&] { examples_of(task, "train", {.data = "/none"}); }),
+            fmt::format("the task reviews has no file {}, nor /none/a.csv; data names "
+                        "the folder that holds it",
+                        (folder / "a.csv").string()));
   EXPECT_EQ(message_of<Error>([&] { find_task_file(task, "/nope/x.csv", "/none"); }),
             "/nope/x.csv: no such file");
   folder.file("a.csv", "text,label\nfrom beside,1\n");
@@ -150,12 +149,11 @@ TEST(Task, TooManyDifferentTargetsAreNoLabels) {
   std::string csv = "text,label\n";
   for (int i = 0; i <= 1000; ++i) csv += fmt::format("x,{}\n", i);
   const auto path = folder.file("a.csv", csv);
-  EXPECT_EQ(
-      message_of<Error>([&] {
-        labels_in(ad_hoc_task("{text}", "{label}", {{"all", {path}}}), "all");
-      }),
-      "a.csv: the split all has more than 1000 different targets; are they free text? --labels "
-      "names the labels");
+  EXPECT_EQ(message_of<Error>([&] {
+              labels_in(ad_hoc_task("{text}", "{label}", {{"all", {path}}}), "all");
+            }),
+            "a.csv: the split all has more than 1000 different targets; are they free text? labels "
+            "names the labels");
 }
 
 TEST(Task, TotalsTellWhatWasSkippedAndDropped) {

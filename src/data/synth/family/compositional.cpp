@@ -34,8 +34,9 @@ const Clause* inner(const Clause& clause) {
 }  // namespace
 
 Compositional::Compositional(const CompositionalOptions& options) : options_(options) {
-  require(options.depth >= 0, "--depth is {}; allowed: 0 or more", options.depth);
-  require(options.places >= 0, "--places is {}; allowed: 0 or more", options.places);
+  require(options.depth >= 0, "{} is {}; allowed: 0 or more", OptionName("depth"), options.depth);
+  require(options.places >= 0, "{} is {}; allowed: 0 or more", OptionName("places"),
+          options.places);
 }
 
 TaskDescription Compositional::describe() const {

@@ -31,7 +31,8 @@ std::string draw_frame(const Topic& topic, Random& random) {
 
 Lexical::Lexical(const LexicalOptions& options)
     : options_(options), words_(options.seed, options.shown_share) {
-  require(options.sentences >= 0, "--sentences is {}; allowed: 0 or more", options.sentences);
+  require(options.sentences >= 0, "{} is {}; allowed: 0 or more", OptionName("sentences"),
+          options.sentences);
 }
 
 TaskDescription Lexical::describe() const {

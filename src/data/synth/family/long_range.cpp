@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kPolarities = {Polarity::Kind, Polarity::Rude};
 
-// Phrases stand at the end of the lists: a distance is counted between single words.
+// Without the phrases at the end of the lists: a distance is counted between single words.
 int64_t single_words(Polarity polarity) {
   const WordList words = polar_words(polarity);
   return std::count_if(words.begin(), words.end(),
@@ -22,10 +22,11 @@ int64_t single_words(Polarity polarity) {
 
 LongRange::LongRange(const LongRangeOptions& options) : options_(options) {
   const int64_t most = std::min(single_words(Polarity::Kind), single_words(Polarity::Rude));
-  require(options.distance >= 1, "--distances has {}; allowed: 1 or more", options.distance);
+  require(options.distance >= 1, "{} has {}; allowed: 1 or more", OptionName("distances"),
+          options.distance);
   require(options.cue_words >= 1 && options.cue_words <= most,
-          "--cue-words is {}; allowed: 1 to {}, the words of one polarity", options.cue_words,
-          most);
+          "{} is {}; allowed: 1 to {}, the words of one polarity", OptionName("cue_words"),
+          options.cue_words, most);
 }
 
 TaskDescription LongRange::describe() const {

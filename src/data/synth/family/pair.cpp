@@ -14,7 +14,7 @@
 namespace convseq::synth {
 namespace {
 
-// One sentence a fact, in this order.
+// One sentence per fact, in this order.
 template <class Say>
 std::string say_all(const std::vector<Possession>& facts, Say say) {
   std::vector<std::string> sentences;
@@ -26,8 +26,8 @@ std::string say_all(const std::vector<Possession>& facts, Say say) {
 
 Pair::Pair(const PairOptions& options) : options_(options) {
   require(options.comparisons >= 1 && options.comparisons <= int64_t{kPersons.size()},
-          "--comparisons has {}; allowed: 1 to {}, one person each", options.comparisons,
-          kPersons.size());
+          "{} has {}; allowed: 1 to {}, one person each", OptionName("comparisons"),
+          options.comparisons, kPersons.size());
 }
 
 TaskDescription Pair::describe() const {

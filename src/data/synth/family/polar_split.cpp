@@ -9,8 +9,8 @@
 namespace convseq::synth {
 
 PolarSplit::PolarSplit(uint64_t seed, double shown_share) {
-  require(shown_share > 0 && shown_share <= 1, "--shown-words is {}; allowed: over 0, up to 1",
-          shown_share);
+  require(shown_share > 0 && shown_share <= 1, "{} is {}; allowed: over 0, up to 1",
+          OptionName("shown_share"), shown_share);
   for (Polarity polarity : {Polarity::Kind, Polarity::Rude}) {
     const auto index = static_cast<size_t>(polarity);
     const WordList all = polar_words(polarity);

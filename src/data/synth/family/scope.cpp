@@ -36,8 +36,10 @@ std::string clause(const Judged& judged, std::string_view negation, std::string_
 
 Scope::Scope(const ScopeOptions& options)
     : options_(options), words_(options.seed, options.shown_share) {
-  require(options.window >= 0, "--windows has {}; allowed: 0 or more", options.window);
-  require(options.sentences >= 0, "--sentences is {}; allowed: 0 or more", options.sentences);
+  require(options.window >= 0, "{} has {}; allowed: 0 or more", OptionName("windows"),
+          options.window);
+  require(options.sentences >= 0, "{} is {}; allowed: 0 or more", OptionName("sentences"),
+          options.sentences);
 }
 
 TaskDescription Scope::describe() const {

@@ -12,8 +12,10 @@ namespace convseq::synth {
 
 SpanAnswer::SpanAnswer(const SpanAnswerOptions& options) : options_(options) {
   require(options.facts >= 2 && options.facts <= int64_t{kPersons.size()},
-          "--facts has {}; allowed: 2 to {}, one person each", options.facts, kPersons.size());
-  require(options.sentences >= 0, "--sentences is {}; allowed: 0 or more", options.sentences);
+          "{} has {}; allowed: 2 to {}, one person each", OptionName("facts"), options.facts,
+          kPersons.size());
+  require(options.sentences >= 0, "{} is {}; allowed: 0 or more", OptionName("sentences"),
+          options.sentences);
 }
 
 TaskDescription SpanAnswer::describe() const {

@@ -1,4 +1,4 @@
-#include "convseq/text/utf8.h"
+#include "convseq/base/utf8.h"
 
 #include <gtest/gtest.h>
 
