@@ -35,7 +35,7 @@ void in_pieces(const torch::Tensor& tensor, int64_t count, Act act) {
   }
 }
 
-// An error inside MPI ends all processes with MPI's own message: that is its default, and is kept.
+// An error inside MPI ends all processes with MPI's own message, which is MPI's default.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator() {
@@ -77,7 +77,7 @@ class MpiCommunicator final : public Communicator {
 
   void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
 
-  // Open MPI has no thread of its own; any call moves everything on.
+  // Open MPI has no progress thread; any call advances all pending operations.
   void progress() override {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);

@@ -35,7 +35,7 @@ ncclDataType_t nccl_type(torch::ScalarType type) {
   }
 }
 
-// Rank 0's id, over MPI where there is one, else over the store that torchrun's variables name.
+// Rank 0's id, sent over MPI if it is available, else over torchrun's TCP store.
 void share(ncclUniqueId& id, const Launch& launch, Communicator* over_mpi) {
   if (launch.size == 1) return;
   if (over_mpi != nullptr) {
@@ -64,7 +64,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   ~NcclCommunicator() override {
-    // Destroying waits for the others; a process that fails must not.
+    // Destruction waits for the other processes; a process that fails must not wait.
     if (std::uncaught_exceptions() == 0) {
       ncclCommDestroy(comm_);
     } else {
@@ -114,7 +114,7 @@ class NcclCommunicator final : public Communicator {
     at::cuda::CUDAEvent event;
   };
 
-  // From here on our stream runs after what the caller's has been given.
+  // From here on our stream waits for the work that the caller's stream has queued.
   void enter(const std::vector<torch::Tensor>& tensors) {
     for (const torch::Tensor& tensor : tensors) {
       TORCH_CHECK(tensor.device() == device_ && tensor.is_contiguous(),
@@ -139,8 +139,8 @@ class NcclCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_nccl_communicator(torch::Device device, const Launch& launch) {
   if (!device.has_index()) device.set_index(static_cast<c10::DeviceIndex>(launch.local_rank));
   require(device.index() < torch::cuda::device_count(),
-          "process {} wants GPU {}, but this machine has {}; start one process a GPU", launch.rank,
-          static_cast<int>(device.index()), torch::cuda::device_count());
+          "process {} wants GPU {}, but this machine has {}; start one process per GPU",
+          launch.rank, static_cast<int>(device.index()), torch::cuda::device_count());
   const bool mpi = launch.launcher == Launcher::Mpirun || launch.launcher == Launcher::Srun;
   return std::make_unique<NcclCommunicator>(device, launch,
                                             mpi ? make_mpi_communicator(launch) : nullptr);

@@ -4,7 +4,7 @@
 namespace convseq {
 namespace {
 
-// One process: every sum is there already.
+// One process: every tensor already is the sum.
 class SingleCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }

@@ -12,7 +12,7 @@ struct GradientHook final : torch::autograd::PostAccumulateGradHook {
   std::function<void()> act;
 };
 
-// Sums of bf16 would lose what the processes add: they travel in fp32.
+// bf16 gradients are summed in fp32, since bf16 sums would lose precision.
 torch::ScalarType sum_type(const torch::Tensor& parameter) {
   return parameter.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
 }
@@ -142,7 +142,7 @@ void GradientBuckets::receive(Bucket& bucket, double divisor) {
     torch::Tensor& gradient = bucket.parameters[slot].mutable_grad();
     torch::Tensor* master = bucket.masters.empty() ? nullptr : &bucket.masters[slot].mutable_grad();
     const bool had_one = gradient.defined() || (master != nullptr && master->defined());
-    // Only where there was none is the count read: on a GPU that waits for the sum.
+    // The count is read only if there was no gradient: on a GPU, reading it waits for the sum.
     if (!had_one && bucket.present[static_cast<int64_t>(slot)].item<double>() == 0) continue;
     if (master != nullptr) {
       *master = bucket.slices[slot];  // until the next send()

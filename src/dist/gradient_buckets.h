@@ -7,8 +7,8 @@ namespace convseq {
 struct GradientBucketsOptions {
   double megabytes = 25;  // of one bucket: small enough to start early, large enough to be fast
   bool overlap = true;    // false: everything is summed in finish()
-  // Of each parameter its fp32 master, or nothing. The sums of all processes are then the masters'
-  // gradients in fp32, to which what these held before is added, and the parameters have none.
+  // The fp32 master of each parameter, or empty. With masters, the sums over all processes are
+  // added to the masters' fp32 gradients, and the parameters keep none.
   std::vector<torch::Tensor> masters = {};
 };
 
@@ -18,13 +18,13 @@ struct GradientBucketsOptions {
 //   loss.backward();        // last one of an accumulation; earlier ones only add up
 //   buckets.finish(count);  // gradient = sum over the processes / count
 //
-// The backward pass meets the parameters last registered first; so do the buckets, and they are
-// sent in one fixed order, so that the processes agree and a run repeats bit for bit. A parameter
-// without gradient counts as zero where another process has one, and stays without where none has.
-// With one process only the division is left, and a backward pass that failed may be started anew.
+// Buckets follow the order of the backward pass, last registered parameters first, and are sent in
+// one fixed order, so that the processes agree and a run is reproducible bit for bit. A parameter
+// without a gradient counts as zero if another process has one, and stays without one if none has.
+// With one process only the division remains, and a failed backward pass may be repeated.
 class GradientBuckets {
  public:
-  // Parameters that need no gradient are left alone. The communicator must outlive this.
+  // Parameters that need no gradient are ignored. The communicator must outlive this object.
   GradientBuckets(Communicator& communicator, const std::vector<torch::Tensor>& parameters,
                   GradientBucketsOptions options = {});
   ~GradientBuckets();
@@ -40,7 +40,7 @@ class GradientBuckets {
   struct Bucket {
     std::vector<torch::Tensor> parameters;
     std::vector<torch::Tensor> masters;  // or empty
-    torch::Tensor flat;  // all gradients, then one number a parameter: how many have one
+    torch::Tensor flat;  // all gradients, then per parameter the number of processes that have one
     std::vector<torch::Tensor> slices;  // of `flat`, shaped as the parameters
     torch::Tensor present;              // the end of `flat`
     std::vector<bool> ready;

@@ -15,7 +15,7 @@ struct Variables {
   const char* local_rank;
 };
 
-// torchrun first: it may itself have been started by srun, once a machine.
+// torchrun comes first: it may itself have been started by srun, once per machine.
 constexpr Variables kVariables[] = {
     {Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {Launcher::Mpirun, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",

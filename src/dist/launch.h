@@ -18,18 +18,18 @@ inline constexpr auto kEnumNames<Launcher> = std::to_array<EnumName<Launcher>>({
     {Launcher::Torchrun, "torchrun"},
 });
 
-// Who this process is among those that were started together.
+// The rank of this process among those that were started together.
 struct Launch {
   Launcher launcher = Launcher::None;
   int rank = 0;
   int size = 1;
-  int local_rank = 0;  // among those on this machine: the GPU to take
+  int local_rank = 0;  // rank on this machine, which selects the GPU
 };
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> process_environment(const char* name);
 
-// From the variables that mpirun, srun or torchrun set; one process by hand where none of them did.
+// Read from the environment variables of mpirun, srun or torchrun; one process if none is set.
 Launch find_launch(const Environment& environment = process_environment);
 
 }  // namespace convseq

@@ -33,7 +33,7 @@ std::string share_over_tcp(const std::string& bytes, const Launch& launch,
   if (launch.rank == 0) store.set(key, std::vector<uint8_t>(bytes.begin(), bytes.end()));
   const std::vector<uint8_t> shared = store.get(key);
   store.add(count, 1);
-  // The store goes with rank 0: not before everybody has read.
+  // The store ends with rank 0, so rank 0 waits until every process has read.
   while (launch.rank == 0 && store.add(count, 0) < launch.size) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

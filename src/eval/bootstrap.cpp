@@ -10,7 +10,7 @@
 namespace convseq {
 namespace {
 
-// Between two values the quantile lies on the line, as in numpy.
+// Quantiles are interpolated linearly between two values, as in numpy.
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -18,8 +18,8 @@ double quantile(const std::vector<double>& sorted, double share) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
-// A product's upper half instead of a division: some examples are likelier by n/2^32, far less than
-// any number of resamples can show, and the draws are most of the work.
+// The upper half of a product instead of a division, which would dominate the time. The bias,
+// n/2^32, is far below what any number of resamples can show.
 uint32_t draw(Random& random, size_t examples) {
   return static_cast<uint32_t>(uint64_t{random.bits32()} * examples >> 32);
 }

@@ -7,7 +7,7 @@
 
 namespace convseq {
 
-// Examples by number; a resample names some of them several times.
+// Indices of examples; a resample contains some of them several times.
 using Sample = std::span<const uint32_t>;
 using Statistic = std::function<double(Sample)>;
 
@@ -18,7 +18,7 @@ struct Interval {
 };
 
 struct BootstrapOptions {
-  int64_t resamples = 1000;  // 0: no intervals, for scores that are asked for often
+  int64_t resamples = 1000;  // 0: no intervals
   double confidence = 0.95;
   uint64_t seed = 0;
 };

@@ -7,21 +7,21 @@
 
 namespace convseq {
 
-// How well one class is found. What is 0 / 0 (a class that is never answered, or never true) is 0.
+// Scores of one class. 0 / 0 (a class that is never predicted, or never true) counts as 0.
 struct ClassScore {
   std::string label;
-  double precision = 0;  // right / answered
+  double precision = 0;  // right / predicted
   double recall = 0;     // right / true
   double f1 = 0;
   int64_t support = 0;   // examples whose true label it is
-  int64_t answered = 0;  // examples that were given it
+  int64_t answered = 0;  // examples for which it was predicted
 };
 
-// One for each label, in the order of `labels`. Answers that are no label count as wrong.
+// One per label, in the order of `labels`. Answers that are not labels count as wrong.
 std::vector<ClassScore> class_scores(const Confusion& confusion,
                                      const std::vector<std::string>& labels);
 
-// What a model scores that always gives the most frequent label: accuracy means little below it.
+// The accuracy of always predicting the most frequent label (the majority baseline).
 struct Majority {
   std::string label;
   double share = 0;

@@ -9,17 +9,17 @@
 
 namespace convseq {
 
-// A model that gives one answer whatever it is asked has not learnt the task, though its accuracy
-// may look like that of one that has: no run of this kind is averaged in silently.
+// A collapsed model gives the same answer to every example. It has not learnt the task, although
+// its accuracy may look acceptable; such a run is never averaged in silently.
 struct Collapse {
   std::string answer = {};
   int64_t examples = 0;
-  int64_t labels = 0;  // different right answers among them
+  int64_t labels = 0;  // number of different right answers
 
   std::string message() const;  // one line for a log
 };
 
-// One constant answer on examples with at least two different right ones.
+// Found if all answers are the same and there are at least two different right ones.
 std::optional<Collapse> find_collapse(std::span<const Outcome> outcomes);
 
 }  // namespace convseq

@@ -9,7 +9,7 @@
 
 namespace convseq {
 
-// confusion[truth][answer]: how often. Pairs that never occurred are not in it.
+// confusion[truth][answer]: the count. Pairs that never occurred are absent.
 using Confusion = std::map<std::string, std::map<std::string, int64_t>>;
 
 inline Confusion confusion_of(std::span<const Outcome> outcomes) {

@@ -16,13 +16,13 @@ struct ClassCounts {
   }
 };
 
-// An example as numbers of labels, so that resampling compares no texts.
+// An example as indices of labels, so that resampling does not compare texts.
 struct Numbered {
   uint32_t truth = 0;
   uint32_t answer = 0;
 };
 
-// Gives each label its number, and all other texts the one after the last.
+// Maps each label to its index, and any other text to the index after the last.
 class LabelNumbers {
  public:
   explicit LabelNumbers(const std::vector<std::string>& labels) {
@@ -58,7 +58,7 @@ std::vector<ClassCounts> count(const std::vector<Numbered>& numbered, Sample sam
     ++counts[answer].answers;
     if (truth == answer) ++counts[truth].right;
   }
-  counts.pop_back();  // texts that are no label
+  counts.pop_back();  // texts that are not labels
   return counts;
 }
 

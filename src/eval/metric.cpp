@@ -23,7 +23,7 @@ Statistic mean_of(std::span<const Outcome> outcomes, Value value) {
 Statistic statistic_of(Metric metric, std::span<const Outcome> outcomes, const LabelSet& labels) {
   switch (metric) {
     case Metric::Accuracy:
-    case Metric::ExactMatch:  // the same thing, said of free text
+    case Metric::ExactMatch:  // the same computation, for free text
       return mean_of(outcomes, is_right);
     case Metric::F1:
       require(!labels.positive.empty(), "the metric f1 needs the name of the positive class");

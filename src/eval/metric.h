@@ -10,14 +10,14 @@
 
 namespace convseq {
 
-// What a task says of its answers.
+// The labels of a task.
 struct LabelSet {
   std::vector<std::string> all = {};  // none: answers are free text
   std::string positive = {};          // the class of Metric::F1
 };
 
-// The metric as a function of a sample of the outcomes, which may go away afterwards: what needs
-// the texts is computed here, once.
+// The metric as a function of a sample of the outcomes. Whatever needs the texts is computed once,
+// here; `outcomes` may be destroyed afterwards.
 Statistic statistic_of(Metric metric, std::span<const Outcome> outcomes, const LabelSet& labels);
 
 }  // namespace convseq

@@ -5,15 +5,15 @@
 
 namespace convseq {
 
-// What a model answered to one example, and what would have been right.
+// A model's answer to one example, and the right answers.
 struct Outcome {
   std::string prediction = {};
   std::vector<std::string> references = {};  // every acceptable answer, at least one
-  std::string category = {};                 // by which scores are also given apart; may be empty
+  std::string category = {};                 // for scores per category; may be empty
 };
 
-// Two texts are the same answer when they differ in white space alone, since that is what a
-// tokenizer does not keep: leading and trailing white space falls away, the rest is one space.
+// Two texts are the same answer if they differ only in white space, which a tokenizer does not
+// preserve: leading and trailing white space is removed, any other becomes one space.
 std::string single_spaced(const std::string& text);
 
 // The acceptable answer that was given, or else the first one; single-spaced.

@@ -5,7 +5,7 @@
 namespace convseq {
 namespace {
 
-// JSON holds UTF-8 alone; a model may say anything.
+// JSON must be UTF-8; a model may generate any bytes.
 std::string valid(const std::string& text) { return utf8_of(characters_of(text)); }
 
 void add_interval(Json& json, const std::optional<Interval>& interval) {

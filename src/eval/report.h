@@ -9,16 +9,16 @@
 
 namespace convseq {
 
-// All that is said of a model's answers to one split: by `evaluate`, and by validation.
+// The evaluation of a model's answers to one split.
 struct Report {
-  std::vector<Score> scores = {};  // the first is the one by which models are chosen
+  std::vector<Score> scores = {};  // the first one selects the best model
   std::map<std::string, std::vector<Score>> by_category = {};
-  // Only of tasks with labels:
+  // Only for tasks with labels:
   Confusion confusion = {};
   std::vector<ClassScore> classes = {};
   std::optional<Majority> majority = {};
   std::optional<Collapse> collapse = {};
-  std::optional<TokenScore> tokens = {};  // where the targets' likelihood was computed too
+  std::optional<TokenScore> tokens = {};  // if the likelihood of the targets was computed
 };
 
 Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& options);

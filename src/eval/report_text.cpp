@@ -14,7 +14,7 @@ constexpr size_t kLongestLabel = 18;
 
 size_t width_of(const std::string& text) { return characters_of(text).size(); }
 
-// As wide as `width` characters, whatever their bytes; a longer text is cut.
+// Padded or cut to `width` characters (not bytes).
 std::string padded(const std::string& text, size_t width) {
   const size_t length = width_of(text);
   if (length <= width) return text + std::string(width - length, ' ');
@@ -45,7 +45,7 @@ int64_t count_in(const Confusion& confusion, const std::string& truth, const std
   return cell == row->second.end() ? 0 : cell->second;
 }
 
-// A row per true label, a column per label answered; where some answers are no label, one more.
+// A row per true label, a column per predicted label, and one for answers that are not labels.
 std::string confusion_table(const Report& report) {
   constexpr size_t kColumn = 10;
   constexpr std::string_view kCorner = "true \\ answered";

@@ -7,9 +7,9 @@
 
 namespace convseq {
 
-// A report for a person: `title` and a line per score with its interval; of a task with labels also
-// each class and the confusion matrix (of many classes: the largest confusions alone), and the
-// share of the most frequent label; at last what was skipped or cut.
+// A report as text: `title` and a line per score with its interval; for a task with labels also the
+// scores per class, the confusion matrix (for many classes only the largest confusions) and the
+// share of the most frequent label; finally the numbers of skipped and cut rows.
 std::string describe(const std::string& title, const Report& report, const RowTotals& totals = {});
 
 }  // namespace convseq

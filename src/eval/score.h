@@ -10,8 +10,8 @@ namespace convseq {
 struct Score {
   Metric metric = Metric::Accuracy;
   double value = 0;
-  std::optional<Interval> interval = {};  // none where no resamples were asked for
-  int64_t count = 0;                      // of examples
+  std::optional<Interval> interval = {};  // none without resamples
+  int64_t count = 0;                      // number of examples
 };
 
 struct ScoreOptions {
@@ -20,15 +20,15 @@ struct ScoreOptions {
   BootstrapOptions bootstrap = {};
 };
 
-// One score a metric, in their order.
+// One score per metric, in the order of the metrics.
 std::vector<Score> score(std::span<const Outcome> outcomes, const ScoreOptions& options);
 
-// The same within each category that occurs; nothing where no outcome has one.
+// The same for each category; nothing if no outcome has a category.
 std::map<std::string, std::vector<Score>> score_by_category(std::span<const Outcome> outcomes,
                                                             const ScoreOptions& options);
 
-// Two systems on the same examples: how much higher `first` scores, with the paired bootstrap
-// interval. An interval without 0 says that the difference is more than the choice of examples.
+// The difference in score of two systems on the same examples, first − second, with its paired
+// bootstrap interval.
 std::vector<Score> score_difference(std::span<const Outcome> first, std::span<const Outcome> second,
                                     const ScoreOptions& options);
 

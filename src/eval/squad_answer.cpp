@@ -17,7 +17,7 @@ std::u32string without_punctuation(const std::u32string& text) {
   return kept;
 }
 
-// A run of word characters is a word, even between other signs: of "“the" the article goes.
+// A word is a run of word characters, also next to other characters: “the" loses its article.
 std::u32string without_articles(const std::u32string& text) {
   std::u32string kept;
   for (size_t at = 0; at < text.size();) {

@@ -9,10 +9,10 @@ namespace convseq {
 // white space made single.
 std::string normalised_answer(const std::string& answer);
 
-// The scores of one answer, 0 to 1: the best over all that are acceptable.
+// The score of one answer, 0 to 1: the best over all references.
 double squad_exact_match(const std::string& answer, const std::vector<std::string>& references);
-// 2PR / (P + R) of the words shared, counted as often as they occur. As in SQuAD 1.1, an answer of
-// which no word is left scores 0.
+// 2PR / (P + R) over the shared words, with multiplicity. As in SQuAD 1.1, an answer without words
+// after normalisation scores 0.
 double squad_f1(const std::string& answer, const std::vector<std::string>& references);
 
 }  // namespace convseq

@@ -8,14 +8,14 @@
 
 namespace convseq {
 
-// What teacher forcing says of some target tokens: of an example, or summed over many.
+// Likelihood of target tokens under teacher forcing, of one example or summed over several.
 struct TokenNll {
   double nll = 0;      // the sum of -log p(token)
-  int64_t tokens = 0;  // real ones: padding has no part in it
-  int64_t right = 0;   // where the token was the likeliest
+  int64_t tokens = 0;  // without padding
+  int64_t right = 0;   // tokens that were the most likely ones
 
   TokenNll& operator+=(const TokenNll& other);
-  // A token each; NaN where there is none.
+  // Per token; NaN without tokens.
   double mean() const { return nll / static_cast<double>(tokens); }
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(tokens); }
   double perplexity() const;
@@ -26,7 +26,7 @@ struct TokenScore {
   std::optional<Interval> mean_interval = {};  // of total.mean(), over examples
 };
 
-// Examples count by their tokens. One without tokens changes nothing.
+// Examples are weighted by their tokens.
 TokenScore score_tokens(std::span<const TokenNll> examples, const BootstrapOptions& options);
 
 }  // namespace convseq
