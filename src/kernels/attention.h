@@ -3,37 +3,36 @@
 #include "convseq/kernels/types.h"
 
 // softmax(Q Kᵀ + bias) V in one pass over keys and values, and its gradient, on tensor cores: bf16
-// in and out, sums and softmax in fp32, heads of 64 channels. Every sum has a fixed order. What is
-// not so shaped is refused; all of it where the build has no nvcc.
+// in and out, sums and softmax in fp32, heads of 64 channels. Every sum has a fixed order. Other
+// shapes are refused with an Error, and all shapes in a build without nvcc.
 namespace convseq::kernels {
 
-inline constexpr int64_t kAttentionChannels = 64;  // of a head
-inline constexpr int64_t kAttentionKeys = 64;      // of a part of the bias's gradient
-inline constexpr int64_t kAttentionMaxDistance =
-    960;  // the most that AttentionShape::max_distance may be
+inline constexpr int64_t kAttentionChannels = 64;      // per head
+inline constexpr int64_t kAttentionKeys = 64;          // per part of the gradient of the bias
+inline constexpr int64_t kAttentionMaxDistance = 960;  // largest AttentionShape::max_distance
 
 struct AttentionShape {
   int64_t batch = 0;
   int64_t heads = 0;
-  int64_t queries = 0;  // where causal or with a bias, the last of the keys' positions
+  int64_t queries = 0;  // where causal or with a bias: at the last positions of the keys
   int64_t keys = 0;
   bool causal = false;
-  int64_t max_distance = 0;  // a bias by distance, the same from here on either way; 0: no bias
+  int64_t max_distance = 0;  // of the bias by distance, which is constant beyond it; 0: no bias
 };
 
-// Rows [B,H,T,64] in any order of the first three; a row's channels are neighbours, and begin at
-// multiples of 16 bytes.
+// Rows [B,H,T,64] with any strides of the first three dimensions; the channels are contiguous and
+// aligned to 16 bytes.
 struct AttentionRows {
   const void* data = nullptr;
-  int64_t batch = 0, head = 0, time = 0;  // steps, in values
+  int64_t batch = 0, head = 0, time = 0;  // strides, in values
 };
 
 struct AttentionForward {
   AttentionRows q, k, v;
   const float* bias = nullptr;       // [H, 2 max_distance + 1], by key − query, finite
-  const int64_t* lengths = nullptr;  // [B], of the keys; null: all are real
-  AttentionRows y;                   // written; zero where there is no key
-  float* lse = nullptr;              // [B,H,Tq]: log2 of a row's sum of exponentials, ∞ of none
+  const int64_t* lengths = nullptr;  // [B], number of keys that are not padding; null: all
+  AttentionRows y;                   // written; zero where no key is visible
+  float* lse = nullptr;  // [B,H,Tq], written: log2 of the sum of exponentials; ∞ without keys
 };
 
 struct AttentionBackward {
@@ -42,9 +41,9 @@ struct AttentionBackward {
   const int64_t* lengths = nullptr;
   AttentionRows y, dy;
   const float* lse = nullptr;
-  AttentionRows dq, dk, dv;  // written whole
+  AttentionRows dq, dk, dv;  // written
   float* dbias = nullptr;    // [B, attention_bias_parts(), H, 2 max_distance + 1], to be summed
-  float* delta = nullptr;    // [B,H,Tq], workspace, of use where queries are many
+  float* delta = nullptr;    // [B,H,Tq], workspace
 };
 
 bool is_aligned_for_attention(const AttentionRows& rows);

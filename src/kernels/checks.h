@@ -6,7 +6,7 @@
 #include "convseq/kernels/conv.h"
 
 // All that the kernels refuse. Each function throws an Error that names the op, the value and what
-// is allowed. The definitions stand in a .cpp file because nvcc does not compile fmt.
+// is allowed. The definitions are in a .cpp file because nvcc does not compile fmt.
 namespace convseq::kernels {
 
 void check_attention(const AttentionShape& shape, std::initializer_list<const AttentionRows*> all);

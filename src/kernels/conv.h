@@ -6,10 +6,10 @@
 #include "convseq/kernels/cpu_run.h"
 #include "convseq/kernels/types.h"
 
-// The convolutions' loops: raw pointers to contiguous arrays, sizes, a stream. Meaning as in
-// ops/reference.h; checks, dispatch and gradients live in ops/conv.h. Every sum is kept in fp32 and
-// made in a fixed order: the same numbers give the same bits every time. What a kernel cannot do it
-// refuses with an Error. The CUDA ones throw where the build has no nvcc.
+// The kernels of convolutions: raw pointers to contiguous arrays, sizes, a stream. The formulas
+// are in ops/reference/conv.h; dispatch and autograd in ops/conv.h. Sums are fp32 and have a
+// fixed order, so that the same inputs give the same bits. Unsupported arguments are refused with
+// an Error, and all CUDA kernels throw in a build without nvcc.
 namespace convseq::kernels {
 
 struct ConvShape {
@@ -21,10 +21,11 @@ struct ConvShape {
   int64_t kernel = 1;    // k
   int64_t dilation = 1;
   int64_t left = 0;  // tap j of output i reads i − left + j · dilation
-  bool glu = false;  // the input is [B,T,2C]: its first half times the sigmoid of its second
+  bool glu = false;  // the input is [B,T,2C]: the first half times the sigmoid of the second
 };
 
-// Inputs at or beyond a row's length count as zero, whatever they hold. Outputs are written whole.
+// Inputs at or beyond a row's length count as zero, whatever they hold. Outputs are written
+// completely.
 struct ConvForward {
   const void* x = nullptr;           // [B,T,C], or [B,T,2C] with glu
   const float* taps = nullptr;       // [H,k]
@@ -37,8 +38,8 @@ struct ConvBackward {
   const float* taps = nullptr;
   const int64_t* lengths = nullptr;
   const void* dy = nullptr;   // [B,T,C]
-  void* dx = nullptr;         // as x; zero where padded. On a CPU null where not wanted
-  float* dtaps = nullptr;     // [H,k]; on a CPU null where not wanted
+  void* dx = nullptr;         // as x; zero where padded. On a CPU null where not needed
+  float* dtaps = nullptr;     // [H,k]; on a CPU null where not needed
   void* workspace = nullptr;  // conv_backward_workspace_cuda() bytes; not used on a CPU
 };
 
@@ -48,27 +49,27 @@ void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const
 void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
 size_t conv_backward_workspace_cuda(const ConvShape& shape);
 
-// The softmax over k of static taps [H,k], from the activations' type to fp32, and its gradient. Of
-// the shape only type, heads and kernel count.
+// The softmax over k of static taps [H,k], from the activations' type to fp32, and its gradient.
+// Only type, heads and kernel of the shape are used.
 void tap_softmax_forward_cuda(const ConvShape& shape, const void* logits, float* taps,
                               Stream stream);
 void tap_softmax_backward_cuda(const ConvShape& shape, const float* taps, const float* dtaps,
                                void* dlogits, Stream stream);
 
-// The gate alone, for a mixer that needs its value: [B,T,2C] -> [B,T,C], zero where padded. Of the
-// shape only type, batch, time and channels count; of the arrays x, lengths, y or dy, dx.
+// The gated linear unit alone: [B,T,2C] -> [B,T,C], zero where padded. Only type, batch, time and
+// channels of the shape are used, and x, lengths, y or dy, dx of the arrays.
 void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run = {});
 void glu_forward_cuda(const ConvShape& shape, const ConvForward& arrays, Stream stream);
 void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run = {});
 void glu_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stream stream);
 
-// Taps that differ by position, [B,T,H,k]: given as they are, or as logits whose softmax over k is
-// taken here, in fp32. x is already masked; `glu` and lengths are not looked at.
+// Taps that differ by position, [B,T,H,k]: given as they are, or as logits whose softmax over k the
+// kernel computes in fp32. x is already masked; `glu` and lengths are not used.
 struct DynamicTaps {
   const void* values = nullptr;
   Type type = Type::Fp32;
   bool softmax = true;
-  int64_t stride = 0;  // values from one position to the next, as in their gradient; 0: H·k
+  int64_t stride = 0;  // values from one position to the next, also in the gradient; 0: H·k
 };
 
 inline int64_t stride_of(const ConvShape& shape, const DynamicTaps& taps) {
@@ -86,8 +87,8 @@ struct DynamicConvBackward {
   DynamicTaps taps;
   const void* dy = nullptr;
   void* dx = nullptr;
-  // Of the values given, in their type and with their stride; what lies between is not written.
-  // This or dx: null as above.
+  // The gradient of the given values, in their type and with their stride; padding between
+  // positions is not written. dtaps or dx may be null as above.
   void* dtaps = nullptr;
 };
 
@@ -101,12 +102,12 @@ void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackwar
                                 Stream stream);
 
 // One more position of a causal convolution (time is 1): reads the last (k−1)·dilation inputs from
-// a ring, slot = position mod (k−1)·dilation, and puts x into it.
+// a ring buffer, slot = position mod (k−1)·dilation, and stores x in it.
 struct ConvStep {
   const void* x = nullptr;             // [B,C]
   const float* static_taps = nullptr;  // [H,k], or null where `dynamic_taps` are given
   DynamicTaps dynamic_taps;            // [B,H,k]
-  int64_t position = 0;                // of x: how many came before it
+  int64_t position = 0;                // of x: the number of positions before it
   void* ring = nullptr;                // [B,(k−1)·dilation,C]; null where that is empty
   void* y = nullptr;                   // [B,C]
 };

@@ -6,16 +6,16 @@
 
 namespace convseq::kernels {
 
-// The instructions that the loops were compiled for: what every machine of the architecture has
-// (NEON on Arm), or more.
+// The instruction set that the loops are compiled for: the baseline of the architecture (NEON on
+// Arm) or a larger one.
 enum class CpuLevel { Baseline, Avx2, Avx512 };
 
-std::vector<CpuLevel> cpu_levels();  // those this machine can run, the widest last
+std::vector<CpuLevel> cpu_levels();  // those that this machine supports, the widest last
 CpuLevel widest_cpu_level();
 
-// How a CPU kernel runs. Its answer depends neither on the threads nor on their number.
+// How a CPU kernel runs. Its result depends neither on the threads nor on their number.
 struct CpuRun {
-  ParallelFor parallel = in_turn;
+  ParallelFor parallel = run_serially;
   CpuLevel level = widest_cpu_level();
 };
 

@@ -8,7 +8,7 @@ namespace convseq::kernels {
 // the smoothing, ζ the z-loss and w the row's weight:
 //   loss = w (−(1 − ε) log p_t − ε mean(log p) + ζ log²Z)
 //   gradient = d loss / d x = w ((1 + 2 ζ log Z) p − (1 − ε) [t] − ε / V)
-// Rows whose label is `ignored` give zeros throughout. fp32 inside. Throws where the build has no
+// Rows whose label is `ignored` have zero loss and gradient. fp32 inside. Throws in a build without
 // nvcc.
 struct CrossEntropyShape {
   int64_t rows = 0;     // N
@@ -24,8 +24,8 @@ struct CrossEntropyArrays {
   const float* logits = nullptr;    // [N,V]
   const int64_t* labels = nullptr;  // [N]
   const float* weights = nullptr;   // [N]; null: all 1
-  void* gradient = nullptr;         // [N,V]; null: not wanted
-  float* rows = nullptr;  // [N,4]: loss, −log p_t, ζ log²Z, 1 where t is the likeliest
+  void* gradient = nullptr;         // [N,V]; null: not computed
+  float* rows = nullptr;  // [N,4]: loss, −log p_t, ζ log²Z, 1 where t is the most likely class
 };
 
 void cross_entropy_cuda(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,

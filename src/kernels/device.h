@@ -15,6 +15,6 @@ struct CudaDevice {
 };
 
 bool built_with_cuda();
-std::vector<CudaDevice> cuda_devices();  // empty where no GPU or no driver is
+std::vector<CudaDevice> cuda_devices();  // empty without a GPU or a driver
 
 }  // namespace convseq::kernels

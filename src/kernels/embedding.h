@@ -4,9 +4,9 @@
 
 namespace convseq::kernels {
 
-// The gradient of a table whose rows were looked up: table[id] += sum of dy over the places of id.
-// Sums in fp32, in a fixed order; each row that is touched is rounded once. Ids outside of the
-// table count for nothing. Throws where the build has no nvcc.
+// The gradient of an embedding table: table[id] += sum of dy over the positions of id. Sums are
+// fp32 and have a fixed order; each row is rounded once. Ids outside of the table are ignored.
+// Throws in a build without nvcc.
 struct EmbeddingShape {
   Type type = Type::Fp32;  // of dy and the table
   int64_t ids = 0;         // n
@@ -16,9 +16,9 @@ struct EmbeddingShape {
 
 struct EmbeddingBackward {
   const int32_t* sorted = nullptr;  // [n], the ids in ascending order
-  const int64_t* order = nullptr;   // [n], the row of dy that each belongs to
+  const int64_t* order = nullptr;   // [n], the row of dy of each
   const void* dy = nullptr;         // [n,C]
-  void* table = nullptr;            // [rows,C], the gradient so far; added to
+  void* table = nullptr;            // [rows,C], the gradient so far, which is added to
   void* workspace = nullptr;        // embedding_backward_workspace_cuda() bytes
 };
 

@@ -2,9 +2,9 @@
 
 #include "convseq/kernels/types.h"
 
-// Norms over the last dimension, with what stands beside them in a residual stream: one pass over
-// the rows each way. Meaning as in ops/reference.h; statistics and sums in fp32, in a fixed order.
-// They throw where the build has no nvcc.
+// Norms over the last dimension, fused with the additions of a residual stream: one pass over the
+// rows per direction. The formulas are in ops/reference/norm.h; statistics and sums are fp32 and
+// have a fixed order. The functions throw in a build without nvcc.
 namespace convseq::kernels {
 
 struct NormShape {
@@ -19,7 +19,7 @@ struct NormForward {
   const void* x = nullptr;         // [N,C]
   const void* weight = nullptr;    // [C]
   const void* bias = nullptr;      // [C]; where centred
-  const void* residual = nullptr;  // [N,C], added to the norm's answer; null: none
+  const void* residual = nullptr;  // [N,C], added to the output; null: none
   void* y = nullptr;               // [N,C]
   float* mean = nullptr;           // [N]; where centred
   float* scale = nullptr;          // [N], 1 / sqrt(variance + eps)

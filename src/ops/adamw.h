@@ -18,7 +18,7 @@ struct AdamWTensors {
 };
 
 // Clips the gradients to a norm of options.max_norm and updates all tensors, or none where the norm
-// or `loss` (a float64 scalar) is not finite; the formulas stand in ops/reference/adamw.h. `step`
+// or `loss` (a float64 scalar) is not finite; the formulas are in ops/reference/adamw.h. `step`
 // [3] float64 is a kernels::AdamWStep. Returns the norm before clipping, a float64 scalar. The
 // kernel decides everything on the device, without synchronising with the host.
 torch::Tensor adamw(const std::vector<AdamWTensors>& tensors, const kernels::AdamWOptions& options,

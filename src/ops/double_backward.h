@@ -6,10 +6,10 @@
 
 namespace convseq::ops {
 
-// A gradient of ours has none of its own; better no answer than a wrong one.
+// The backward passes of our kernels are not differentiable: refuse instead of a wrong result.
 inline void refuse_double_backward(const char* op, const char* type_that_can = "float64") {
   require(!torch::GradMode::is_enabled(),
-          "{}: its gradient cannot be differentiated again; use {} for that", op, type_that_can);
+          "{}: second derivatives are not supported in this type; use {}", op, type_that_can);
 }
 
 }  // namespace convseq::ops

@@ -4,7 +4,7 @@
 
 namespace convseq::ops {
 
-// Over the last dimension, with statistics and sums of gradients in fp32; the formulas stand in
+// Over the last dimension, with statistics and sums of gradients in fp32; the formulas are in
 // ops/reference/norm.h.
 torch::Tensor layer_norm(const torch::Tensor& x, const torch::Tensor& weight,
                          const torch::Tensor& bias, double eps);

@@ -2,10 +2,10 @@
 
 namespace convseq::ops {
 
-// MKL chooses the instructions of a vector function at its first call; where two threads make that
-// call at once, one may get a version of low accuracy, for this call alone
-// (pytorch/pytorch#188792, oneMKL 2024.2): a run would not repeat itself. This makes the first call
-// of those that we use, on one thread. Every model does so when it is made.
+// MKL selects the code of a vector function at its first call. Where two threads make that call at
+// once, one may get a less accurate version for this call (pytorch/pytorch#188792, oneMKL 2024.2),
+// and a run would not be repeatable. This makes the first call of all functions that we use on one
+// thread. Every model calls it in its constructor.
 void settle_vector_math();
 
 }  // namespace convseq::ops

@@ -342,7 +342,7 @@ void check_step_case(const Case& test, bool dynamic, bool softmax) {
   const DeviceArray static_taps(tap_type, values);
   const auto slots = static_cast<size_t>((shape.kernel - 1) * shape.dilation);
   DeviceArray ring(shape.type, static_cast<size_t>(shape.batch * shape.channels) * slots);
-  // Only position t of every row, of an array with `width` values a position.
+  // Only position t of every row, of an array with `width` values per position.
   const auto at_time = [&](const Numbers& all, int64_t width, int64_t t) {
     Numbers made;
     for (int64_t b = 0; b < shape.batch; ++b) {

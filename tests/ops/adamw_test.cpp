@@ -16,7 +16,8 @@ constexpr double kBeta1 = 0.9, kBeta2 = 0.99;
 
 std::vector<AdamWTensors> some_tensors() {
   std::vector<AdamWTensors> all;
-  for (const std::vector<int64_t>& shape : {{300, 70}, {5}, {0}, {1, 1}}) {
+  const std::vector<std::vector<int64_t>> shapes = {{300, 70}, {5}, {0}, {1, 1}};
+  for (const auto& shape : shapes) {
     all.push_back({.parameter = random_tensor(shape, torch::kFloat64),
                    .gradient = random_tensor(shape, torch::kFloat64),
                    .exp_avg = random_tensor(shape, torch::kFloat64),

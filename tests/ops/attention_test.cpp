@@ -15,7 +15,7 @@ using convseq::testing::random_tensor;
 
 namespace {
 
-// The formula; where a query may not look its share is 0.
+// The formula; masked probabilities are 0.
 torch::Tensor by_formula(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                          const torch::Tensor& bias, const Lengths& lengths, bool causal) {
   auto scores = torch::matmul(q, k.transpose(-1, -2));
@@ -26,8 +26,8 @@ torch::Tensor by_formula(const torch::Tensor& q, const torch::Tensor& k, const t
         hidden | torch::ones({q.size(2), k.size(2)}, torch::kBool).triu(k.size(2) - q.size(2) + 1);
   }
   if (!lengths.all_full()) hidden = hidden | ~lengths.mask(k.size(2)).unsqueeze(1).unsqueeze(1);
-  const auto shares = scores.masked_fill(hidden, -1e30).softmax(-1).masked_fill(hidden, 0);
-  return torch::matmul(shares, v);
+  const auto p = scores.masked_fill(hidden, -1e30).softmax(-1).masked_fill(hidden, 0);
+  return torch::matmul(p, v);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ TEST(Attention, EqualsTheFormula) {
   }
 }
 
-// Of the last `queries` of `keys`: what stands at key − query, the last value beyond.
+// The bias of each pair for the last `queries` of `keys`, clamped to the outermost distances.
 torch::Tensor by_pairs(const torch::Tensor& bias, int64_t queries, int64_t keys) {
   const int64_t max_distance = bias.size(1) / 2;
   std::vector<torch::Tensor> rows;
@@ -81,14 +81,15 @@ TEST(Attention, IsZeroAndFiniteOverNothing) {
   EXPECT_TRUE(q.grad().isfinite().all().item<bool>());
 }
 
-// Our own kernel against the formula in float64: odd sizes, keys that end early or are missing,
-// few and many distances, inputs as the projections give them and otherwise.
+// The kernel against the formula in float64: odd sizes, padded and missing keys, few and many
+// distances.
 struct AttentionCase {
   int64_t batch, heads, queries, keys;
   bool causal;
   int64_t max_distance;  // 0: no bias
   std::vector<int64_t> lengths;
-  double sharpness = 0.3;  // of queries; 3: a key has nearly all, and later ones may take it over
+  double sharpness = 0.3;  // scale of the queries; 3: nearly one-hot probabilities, and maxima that
+                           // move to later keys
 };
 
 class GpuAttentionKernel : public ::testing::Test {
@@ -116,7 +117,7 @@ class GpuAttention : public GpuAttentionKernel,
     std::vector<torch::Tensor> leaves;
     for (const auto& input : inputs) {
       leaves.push_back(input.detach().requires_grad_());
-      torch::full_like(input, NAN);  // what an output of this size may find in its memory
+      torch::full_like(input, NAN);  // fills memory that an output may reuse
     }
     const auto bias = leaves.size() > 3 ? leaves[3] : torch::Tensor();
     const auto y = attend(leaves[0], leaves[1], leaves[2], bias);
@@ -128,7 +129,8 @@ class GpuAttention : public GpuAttentionKernel,
 
 TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   const AttentionCase& at = GetParam();
-  const auto rows = [&](int64_t time, double scale) {  // the heads of a position side by side
+  const auto rows = [&](int64_t time,
+                        double scale) {  // the heads of a position next to one another
     return (random_tensor({at.batch, time, at.heads, 64}) * scale).to(bf16).transpose(1, 2);
   };
   std::vector<torch::Tensor> inputs = {rows(at.queries, at.sharpness), rows(at.keys, 0.5),
@@ -158,7 +160,7 @@ TEST_P(GpuAttention, EqualsTheFormulaAndItself) {
   const auto compare = [](const torch::Tensor& one, const torch::Tensor& other,
                           const torch::Tensor& formula, const char* what, double more = 0) {
     EXPECT_TRUE(torch::equal(one, other)) << what;
-    // Shares and gradients of shares are rounded to bf16 on their way into a product.
+    // P and dS are rounded to bf16 as operands of a matmul.
     const double scale = formula.abs().max().template item<double>();
     expect_close(one, formula, 0.01 * (1 + scale) + more, what);
   };

@@ -17,7 +17,8 @@ struct Shape {
   int64_t batch, time, channels, heads, kernel, dilation;
 };
 
-// Length 1, length under the kernel, one head, a head a channel, even kernels, odd channels.
+// Length 1, length shorter than the kernel, one head, one head per channel, even kernels, odd
+// channels.
 const std::vector<Shape> kShapes = {
     {2, 9, 12, 4, 3, 1},  {1, 1, 4, 2, 7, 1},  {3, 5, 6, 1, 15, 1}, {2, 8, 5, 5, 4, 1},
     {2, 11, 21, 7, 2, 3}, {1, 17, 3, 3, 1, 1}, {2, 6, 8, 2, 4, 5},  {1, 33, 10, 5, 31, 2},
@@ -35,7 +36,7 @@ torch::Tensor by_conv1d(const torch::Tensor& x, const torch::Tensor& taps, const
       .transpose(1, 2);
 }
 
-// The formula, one product at a time: O[i,c] = sum_j W[c,j] X[i + (j - ceil((k+1)/2)) dilation, c],
+// The formula, one term at a time: O[i,c] = sum_j W[c,j] X[i + (j - ceil((k+1)/2)) dilation, c],
 // j = 1..k.
 torch::Tensor by_formula(const torch::Tensor& x, const torch::Tensor& taps, const ConvGeometry& g) {
   const auto out = torch::zeros_like(x);

@@ -45,13 +45,13 @@ struct Sizes {
 
 class Linear : public ::testing::TestWithParam<Sizes> {
  protected:
-  // Scaled, so that sums of many matmuls stay near 1.
+  // Scaled, so that outputs stay near 1.
   static torch::Tensor weight(int64_t out, int64_t in) {
     return random_tensor({out, in}) / std::sqrt(static_cast<double>(in));
   }
 
-  // x, up and down of which x · upᵀ is exact in any order and type: nothing decides on which side
-  // of a ReLU a sum falls but the sum itself.
+  // x, up and down where x · upᵀ is exact in any order and type, so that rounding never decides on
+  // which side of the ReLU a sum falls.
   static std::vector<torch::Tensor> feed_forward(const Sizes& sizes) {
     const auto signs = [](int64_t rows, int64_t columns) {
       return 2 * torch::randint(2, {rows, columns}, torch::kFloat64) - 1;
@@ -71,7 +71,7 @@ class Linear : public ::testing::TestWithParam<Sizes> {
     auto sizes = x.sizes().vec();
     const auto more = rounded(random_tensor(sizes));
     sizes.back() = width;
-    // A weight's gradient is a sum over rows: this keeps it near 1.
+    // A weight's gradient is a sum over rows; this keeps it near 1.
     const double rows = static_cast<double>(x.numel() / x.size(-1));
     const auto gradient = rounded(random_tensor(sizes) / std::sqrt(rows));
     const auto found = run(op, inputs, gradient, more, options);
@@ -127,7 +127,7 @@ TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
   expect_equal_to_float64(feed_forward_of, feed_forward(sizes), sizes.in, bf16(), 4e-2);
 }
 
-// What tuning may or may not choose, asked for by name; all rows are longer than they need to be.
+// CUTLASS directly, whatever tuning would choose; all rows have padding.
 TEST_P(GpuLinear, CutlassEpiloguesEqualFloat64) {
   const Sizes sizes = GetParam();
   const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
@@ -156,7 +156,7 @@ TEST_P(GpuLinear, CutlassEpiloguesEqualFloat64) {
       return y.narrow(1, 0, out).clone();
     };
     const auto y = run();
-    if (!y.defined()) GTEST_SKIP() << "not here, or not of this size";
+    if (!y.defined()) GTEST_SKIP() << "not supported by this build, GPU or size";
     EXPECT_TRUE(torch::equal(y, run()));
     const auto wide = [](const torch::Tensor& x) { return x.to(torch::kFloat64); };
     const auto matmul = wide(a).matmul(wide(b));
@@ -173,8 +173,8 @@ TEST_P(GpuLinear, RowsNeedNotBeContiguous) {
   const auto narrow = wide.narrow(1, 0, in);
   const auto times_w = [&](const torch::Tensor& x) { return linear_and_input(x, w).output; };
   EXPECT_TRUE(torch::equal(times_w(narrow), times_w(narrow.contiguous())));
-  const auto turned = random_tensor({in, rows}).to(bf16()).t();
-  EXPECT_TRUE(torch::equal(times_w(turned), times_w(turned.contiguous())));
+  const auto transposed = random_tensor({in, rows}).to(bf16()).t();
+  EXPECT_TRUE(torch::equal(times_w(transposed), times_w(transposed.contiguous())));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,

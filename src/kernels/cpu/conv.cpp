@@ -10,7 +10,7 @@ namespace convseq::kernels {
 namespace {
 
 constexpr int64_t kPieceRows = 64;
-constexpr int64_t kPartSize = 32768;  // values worth a thread's while
+constexpr int64_t kMinPartValues = 32768;  // the smallest work for a thread
 
 struct Loops {
   const ConvLoops& conv;
@@ -30,36 +30,36 @@ Loops loops_of(CpuLevel level) {
   }
 }
 
-// Long enough that what neighbours both need costs little; by the shape alone.
-Pieces cut(const ConvShape& shape) {
-  const int64_t tiles = kTile * shape.dilation;  // pieces hold whole tiles
+// Long enough that the rows that two neighbouring pieces both read cost little.
+Pieces conv_pieces(const ConvShape& shape) {
+  const int64_t tiles = kTile * shape.dilation;  // pieces are whole tiles
   const int64_t wanted = std::max(kPieceRows, 4 * (shape.kernel - 1) * shape.dilation);
   const int64_t rows =
       std::min((wanted + tiles - 1) / tiles * tiles, std::max<int64_t>(1, shape.time));
-  return {.rows = rows, .a_sequence = (shape.time + rows - 1) / rows};
+  return {.rows = rows, .per_sequence = (shape.time + rows - 1) / rows};
 }
 
-Pieces cut_rows(const ConvShape& shape) {  // where positions know nothing of one another
+Pieces pointwise_pieces(const ConvShape& shape) {  // for loops whose positions are independent
   const int64_t rows = std::min(kPieceRows, std::max<int64_t>(1, shape.time));
-  return {.rows = rows, .a_sequence = (shape.time + rows - 1) / rows};
+  return {.rows = rows, .per_sequence = (shape.time + rows - 1) / rows};
 }
 
-int64_t count_of(const ConvShape& shape, const Pieces& pieces) {
-  return shape.batch * pieces.a_sequence;
+int64_t piece_count(const ConvShape& shape, const Pieces& pieces) {
+  return shape.batch * pieces.per_sequence;
 }
 
-void spread_over_threads(const CpuRun& run, const ConvShape& shape, int64_t count,
-                         int64_t rows_a_piece, const std::function<void(Part)>& work) {
+void run_parallel(const CpuRun& run, const ConvShape& shape, int64_t count, int64_t rows_per_piece,
+                  const std::function<void(Part)>& work) {
   if (count == 0 || shape.channels == 0) return;
-  const int64_t grain = std::max<int64_t>(1, kPartSize / (rows_a_piece * shape.channels));
+  const int64_t grain = std::max<int64_t>(1, kMinPartValues / (rows_per_piece * shape.channels));
   run.parallel(count, grain, [&](int64_t begin, int64_t end) { work({begin, end}); });
 }
 
-std::unique_ptr<float[]> spread(const ConvLoops& loops, const ConvShape& shape, const float* taps,
-                                bool reversed) {
+std::unique_ptr<float[]> expanded_taps(const ConvLoops& loops, const ConvShape& shape,
+                                       const float* taps, bool reversed) {
   auto out =
       std::make_unique_for_overwrite<float[]>(static_cast<size_t>(shape.channels * shape.kernel));
-  loops.spread(shape, taps, reversed, out.get());
+  loops.expand(shape, taps, reversed, out.get());
   return out;
 }
 
@@ -87,41 +87,41 @@ CpuLevel widest_cpu_level() {
 void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
   check_conv(shape, "conv_forward");
   const ConvLoops& loops = loops_of(run.level).conv;
-  const Pieces pieces = cut(shape);
-  const auto taps = spread(loops, shape, arrays.taps, /*reversed=*/false);
-  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows,
-                      [&](Part part) { loops.forward(shape, arrays, taps.get(), pieces, part); });
+  const Pieces pieces = conv_pieces(shape);
+  const auto taps = expanded_taps(loops, shape, arrays.taps, /*reversed=*/false);
+  run_parallel(run, shape, piece_count(shape, pieces), pieces.rows,
+               [&](Part part) { loops.forward(shape, arrays, taps.get(), pieces, part); });
 }
 
 void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run) {
   check_conv(shape, "conv_backward");
   const ConvLoops& loops = loops_of(run.level).conv;
-  const Pieces pieces = cut(shape);
-  const int64_t count = count_of(shape, pieces), tap_count = shape.heads * shape.kernel;
-  const auto taps = spread(loops, shape, arrays.taps, /*reversed=*/true);
+  const Pieces pieces = conv_pieces(shape);
+  const int64_t count = piece_count(shape, pieces), tap_count = shape.heads * shape.kernel;
+  const auto taps = expanded_taps(loops, shape, arrays.taps, /*reversed=*/true);
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count * tap_count));
-  spread_over_threads(run, shape, count, pieces.rows, [&](Part part) {
+  run_parallel(run, shape, count, pieces.rows, [&](Part part) {
     loops.backward(shape, arrays, taps.get(), sums.get(), pieces, part);
   });
   if (arrays.dtaps == nullptr) return;
   std::fill_n(arrays.dtaps, tap_count, 0.0F);
   if (shape.channels == 0) return;
-  // In the order of the pieces, whoever made them.
+  // In the order of the pieces, whichever thread computed them.
   for (int64_t n = 0; n < count; ++n) {
     for (int64_t i = 0; i < tap_count; ++i) arrays.dtaps[i] += sums[n * tap_count + i];
   }
 }
 
 void glu_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
-  const Pieces pieces = cut_rows(shape);
-  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+  const Pieces pieces = pointwise_pieces(shape);
+  run_parallel(run, shape, piece_count(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).conv.glu_forward(shape, arrays, pieces, part);
   });
 }
 
 void glu_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const CpuRun& run) {
-  const Pieces pieces = cut_rows(shape);
-  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+  const Pieces pieces = pointwise_pieces(shape);
+  run_parallel(run, shape, piece_count(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).conv.glu_backward(shape, arrays, pieces, part);
   });
 }
@@ -130,8 +130,8 @@ void dynamic_conv_forward_cpu(const ConvShape& shape, const DynamicConvForward& 
                               const CpuRun& run) {
   check_conv(shape, "dynamic_conv_forward");
   check_dynamic_taps(shape, arrays.taps, "dynamic_conv_forward");
-  const Pieces pieces = cut_rows(shape);
-  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+  const Pieces pieces = pointwise_pieces(shape);
+  run_parallel(run, shape, piece_count(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.forward(shape, arrays, pieces, part);
   });
 }
@@ -140,15 +140,15 @@ void dynamic_conv_backward_cpu(const ConvShape& shape, const DynamicConvBackward
                                const CpuRun& run) {
   check_conv(shape, "dynamic_conv_backward");
   check_dynamic_taps(shape, arrays.taps, "dynamic_conv_backward");
-  const Pieces pieces = cut(shape);
-  spread_over_threads(run, shape, count_of(shape, pieces), pieces.rows, [&](Part part) {
+  const Pieces pieces = conv_pieces(shape);
+  run_parallel(run, shape, piece_count(shape, pieces), pieces.rows, [&](Part part) {
     loops_of(run.level).dynamic.backward(shape, arrays, pieces, part);
   });
 }
 
 void conv_step_cpu(const ConvShape& shape, const ConvStep& arrays, const CpuRun& run) {
-  spread_over_threads(run, shape, shape.batch, shape.kernel,
-                      [&](Part part) { loops_of(run.level).dynamic.step(shape, arrays, part); });
+  run_parallel(run, shape, shape.batch, shape.kernel,
+               [&](Part part) { loops_of(run.level).dynamic.step(shape, arrays, part); });
 }
 
 }  // namespace convseq::kernels

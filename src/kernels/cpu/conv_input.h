@@ -2,7 +2,7 @@
 
 #include "convseq/kernels/cpu/conv_tile_loops.h"
 
-// Where static convolutions read and their gradients go; for files compiled once a level.
+// The inputs of static convolutions and their gradients; for files compiled once per CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
 template <class T, class Out>
@@ -10,15 +10,15 @@ CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed
   Output<1, Out> out(streamed);
   for_blocks(0, channels, [&](auto width, int64_t c) {
     constexpr int W = decltype(width)::kValue;
-    __builtin_prefetch(x + c + 512);  // into the next row, which lies on other pages
+    __builtin_prefetch(x + c + 512);  // the next row, which is on other pages
     __builtin_prefetch(x + channels + c + 512);
     const Floats<W> gated[1] = {load<W>(x + c) * sigmoid<W>(load<W>(x + channels + c))};
     out.template write<W>(y + c, 0, gated);
   });
 }
 
-// What a convolution reads: x itself, or the gate of x. `read` gives R rows of W channels, `write`
-// turns their gradients into those of x.
+// The input of a convolution: x itself, or the gated x. `read` loads R rows of W channels, `write`
+// stores the gradient of x from theirs.
 template <class T>
 struct PlainInput {
   const T* x;
@@ -32,7 +32,7 @@ struct PlainInput {
     Output<R, T> dx;
   };
 
-  CONVSEQ_INLINE void fetch_next_of(int64_t at) const { fetch_next(x + at, stride); }
+  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const { prefetch_next(x + at, stride); }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
     for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
@@ -52,15 +52,15 @@ struct GateOutputs {
 template <int R, int W, class T>
 CONVSEQ_INLINE void gate_gradient(const T* x, int64_t channels, int64_t stride,
                                   const Floats<W> (&gradient)[R], T* dx, GateOutputs<R, T>& out) {
-  Floats<W> of_value[R], of_gate[R];
+  Floats<W> value_gradient[R], gate_gradient_values[R];
   for (int r = 0; r < R; ++r) {
     const auto value = load<W>(x + r * stride),
-               open = sigmoid<W>(load<W>(x + r * stride + channels));
-    of_value[r] = gradient[r] * open;
-    of_gate[r] = gradient[r] * value * open * (1.0F - open);
+               sigma = sigmoid<W>(load<W>(x + r * stride + channels));
+    value_gradient[r] = gradient[r] * sigma;
+    gate_gradient_values[r] = gradient[r] * value * sigma * (1.0F - sigma);
   }
-  out.values.template write<W>(dx, stride, of_value);
-  out.gates.template write<W>(dx + channels, stride, of_gate);
+  out.values.template write<W>(dx, stride, value_gradient);
+  out.gates.template write<W>(dx + channels, stride, gate_gradient_values);
 }
 
 template <class T>
@@ -74,9 +74,9 @@ struct GatedInput {
   template <int R>
   using Outputs = GateOutputs<R, T>;
 
-  CONVSEQ_INLINE void fetch_next_of(int64_t at) const {
-    fetch_next(x + at, stride);
-    fetch_next(x + at + channels, stride);
+  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const {
+    prefetch_next(x + at, stride);
+    prefetch_next(x + at + channels, stride);
   }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {

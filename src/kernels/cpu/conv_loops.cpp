@@ -1,6 +1,6 @@
 #include "convseq/kernels/cpu/conv_input.h"
 
-// Static taps, and the gate.
+// Convolutions with static taps, and the gate.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
@@ -31,21 +31,21 @@ CONVSEQ_INLINE void add_both(const In* const* rows, int64_t channel, const float
   unroll<J>([&](auto j) CONVSEQ_LAMBDA { store<W>(dtaps + j.kValue * W, d[j.kValue]); });
 }
 
-void spread_taps(const ConvShape& shape, const float* taps, bool reversed, float* spread) {
+void expand_taps(const ConvShape& shape, const float* taps, bool reversed, float* expanded) {
   const int64_t k = shape.kernel, group = shape.channels / shape.heads;
   for_blocks(0, shape.channels, [&](auto width, int64_t channel) {
     constexpr int W = decltype(width)::kValue;
     for (int64_t j = 0; j < k; ++j) {
       for (int lane = 0; lane < W; ++lane) {
         const float* head = taps + (channel + lane) / group * k;
-        spread[channel * k + j * W + lane] = head[reversed ? k - 1 - j : j];
+        expanded[channel * k + j * W + lane] = head[reversed ? k - 1 - j : j];
       }
     }
   });
 }
 
-// Spread and reversed sums [C,k] back to [H,k].
-void gather_taps(const ConvShape& shape, const float* spread, float* taps) {
+// Sums expanded and reversed [C,k] over the channels of each head, to [H,k].
+void reduce_taps(const ConvShape& shape, const float* expanded, float* taps) {
   const int64_t k = shape.kernel, group = shape.channels / shape.heads;
   __builtin_memset(taps, 0, static_cast<size_t>(shape.heads * k) * sizeof(float));
   for_blocks(0, shape.channels, [&](auto width, int64_t channel) {
@@ -53,7 +53,7 @@ void gather_taps(const ConvShape& shape, const float* spread, float* taps) {
     float* head = taps + channel / group * k;
     const bool one_head = channel / group == (channel + W - 1) / group;
     for (int64_t j = 0; j < k; ++j) {
-      const float* sums = spread + channel * k + j * W;
+      const float* sums = expanded + channel * k + j * W;
       if (one_head) {
         head[k - 1 - j] += sum_of<W>(load<W>(sums));
       } else {
@@ -65,7 +65,7 @@ void gather_taps(const ConvShape& shape, const float* spread, float* taps) {
   });
 }
 
-// y [T,C] of one sequence, the steps [begin, end).
+// y [T,C] of one sequence at the time steps [begin, end).
 template <class In, class Out>
 void convolve(const ConvShape& shape, const Rows<In>& x, const float* taps, const In** rows,
               int64_t begin, int64_t end, Out* y, bool streamed) {
@@ -80,8 +80,8 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* taps, cons
       Floats<W> sum[R];
       set_zero(sum);
       if constexpr (R == kTile) {
-        fetch_next(rows + k - 1, channel, stride);
-        if (!streamed) fetch_to_store(y + first * channels + channel, stride);
+        prefetch_next(rows + k - 1, channel, stride);
+        if (!streamed) prefetch_for_store(y + first * channels + channel, stride);
       }
       for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
         add_taps<R, decltype(count)::kValue, W>(rows + j, channel, taps + channel * k + j * W, sum);
@@ -105,7 +105,7 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
     const int64_t length = length_of(shape, arrays.lengths, sequence);
     const T* x = row_of<T>(arrays.x, sequence * shape.time, width);
     T* y = row_of<T>(arrays.y, sequence * shape.time, channels);
-    // Beyond these no output reads anything real.
+    // Outputs after these read padding alone.
     const int64_t last = length == 0 ? begin : larger(begin, smaller(end, length + shape.left));
     if (shape.glu) {
       const int64_t from = larger<int64_t>(0, begin - shape.left);
@@ -123,15 +123,16 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
     }
     zero_rows(y + last * channels, end - last, channels);
   }
-  if (streamed) finish_streams();
+  if (streamed) fence_streams();
 }
 
-// dx of the steps [begin, end) of one sequence, and their share of the taps' gradient, spread.
+// dx of one sequence at the time steps [begin, end), and their part of the gradient of the expanded
+// taps.
 template <class T, class Input>
-void convolve_back(const ConvShape& shape, const Rows<T>& dy, const Input& x, const float* taps,
-                   const T** rows, int64_t begin, int64_t end, float* dtaps) {
+void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x, const float* taps,
+                       const T** rows, int64_t begin, int64_t end, float* dtaps) {
   const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
-  // The same convolution with its taps reversed: what reached to the right now reaches left.
+  // The same convolution with reversed taps: the reach to the right becomes the reach to the left.
   const int64_t left = reach_of(shape) - shape.left;
   const int64_t width = shape.glu ? 2 * channels : channels;
   for_tiles(begin, end, dilation, [&](auto tile, int64_t first) {
@@ -143,8 +144,8 @@ void convolve_back(const ConvShape& shape, const Rows<T>& dy, const Input& x, co
       Floats<W> input[R], sum[R];
       set_zero(sum);
       if constexpr (R == kTile) {
-        fetch_next(rows + k - 1, channel, dilation * channels);
-        x.fetch_next_of(first * width + channel);
+        prefetch_next(rows + k - 1, channel, dilation * channels);
+        x.prefetch_next_at(first * width + channel);
       }
       x.template read<R, W>(first * width + channel, input);
       for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
@@ -176,16 +177,16 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
     const Rows<T> window{dy, 0, shape.time, channels, zeros.get()};
     dtaps.zero(channels * shape.kernel);
     if (shape.glu) {
-      convolve_back(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
-                    rows.get(), begin, last, dtaps.get());
+      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
+                        rows.get(), begin, last, dtaps.get());
     } else {
-      convolve_back(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(), begin,
-                    last, dtaps.get());
+      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(),
+                        begin, last, dtaps.get());
     }
     if (dx != nullptr) zero_rows(dx + last * width, end - last, width);
-    gather_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);
+    reduce_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);
   }
-  if (streamed) finish_streams();
+  if (streamed) fence_streams();
 }
 
 void forward(const ConvShape& shape, const ConvForward& arrays, const float* taps, Pieces pieces,
@@ -216,7 +217,7 @@ void glu_forward(const ConvShape& shape, const ConvForward& arrays, Pieces piece
       }
       zero_rows(y + last * channels, end - last, channels);
     }
-    if (streamed) finish_streams();
+    if (streamed) fence_streams();
   });
 }
 
@@ -242,14 +243,14 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }
-    if (streamed) finish_streams();
+    if (streamed) fence_streams();
   });
 }
 
 }  // namespace
 
 extern const ConvLoops kConvLoops;
-const ConvLoops kConvLoops = {.spread = spread_taps,
+const ConvLoops kConvLoops = {.expand = expand_taps,
                               .forward = forward,
                               .backward = backward,
                               .glu_forward = glu_forward,

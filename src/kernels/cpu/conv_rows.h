@@ -3,7 +3,7 @@
 #include "convseq/kernels/cpu/conv_loops.h"
 #include "convseq/kernels/cpu/vector.h"
 
-// What the loops over static and over dynamic taps share; for files compiled once a level.
+// What the loops over static and dynamic taps share; for files compiled once per CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
 CONVSEQ_INLINE int64_t reach_of(const ConvShape& shape) {
@@ -11,8 +11,8 @@ CONVSEQ_INLINE int64_t reach_of(const ConvShape& shape) {
 }
 
 CONVSEQ_INLINE Pieces::Piece piece_of(const ConvShape& shape, Pieces pieces, int64_t n) {
-  const int64_t begin = n % pieces.a_sequence * pieces.rows;
-  return {.sequence = n / pieces.a_sequence,
+  const int64_t begin = n % pieces.per_sequence * pieces.rows;
+  return {.sequence = n / pieces.per_sequence,
           .begin = begin,
           .end = smaller(begin + pieces.rows, shape.time)};
 }
@@ -36,8 +36,8 @@ CONVSEQ_INLINE void zero_rows(T* first, int64_t rows, int64_t width) {
   if (rows > 0) __builtin_memset(first, 0, static_cast<size_t>(rows * width) * sizeof(T));
 }
 
-// Whether the rows of C or 2C values that a call writes are: every C of them must fill whole lines.
-// bf16 gained nothing from it.
+// Whether a call writes its rows of C or 2C values with non-temporal stores: C values must fill
+// whole cache lines. bf16 gained nothing from it.
 template <class T>
 CONVSEQ_INLINE bool is_streamed(const ConvShape& shape, const void* rows, int64_t width) {
   constexpr int64_t kSize = sizeof(T);
@@ -46,8 +46,8 @@ CONVSEQ_INLINE bool is_streamed(const ConvShape& shape, const void* rows, int64_
          shape.channels * kSize % kLine == 0 && reinterpret_cast<uintptr_t>(rows) % kLine == 0;
 }
 
-// R rows on their way to memory, block of channels after block: where streamed, they wait until
-// they make up whole lines.
+// Writes R rows, one block of channels after another. Where streamed, values are collected until
+// they fill whole cache lines.
 template <int R, class T>
 class Output {
  public:
@@ -74,7 +74,7 @@ class Output {
   bool streamed_;
 };
 
-// The time steps [begin, end) of a sequence; what lies outside reads as zeros.
+// The time steps [begin, end) of a sequence; steps outside read as zeros.
 template <class T>
 struct Rows {
   const T* first;

@@ -2,15 +2,14 @@
 
 #include "convseq/kernels/cpu/conv_rows.h"
 
-// The unit of work of static taps is a tile: kTile outputs that stand `dilation` apart, so that
-// they read k + kTile − 1 rows between them, times one vector of channels. For files compiled once
-// a level.
+// The unit of work of static taps is a tile: kTile outputs, `dilation` apart, times one vector of
+// channels. Together they read k + kTile − 1 rows. For files compiled once per CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
-constexpr int kTapBlock = kLanes == 8 ? 4 : 8;  // taps in registers, of which AVX2 has but 16
+constexpr int kTapBlock = kLanes == 8 ? 4 : 8;  // taps in registers; AVX2 has only 16 registers
 
-// f(size, t) for tiles of `size` steps t, t + dilation, ...: together all of [begin, end), nearby
-// steps soon after one another.
+// f(size, t) for tiles of `size` steps t, t + dilation, ... that cover [begin, end), nearby steps
+// soon after one another.
 template <class F>
 CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, const F& f) {
   for (int64_t base = begin; base < end; base += kTile * dilation) {
@@ -24,7 +23,7 @@ CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, cons
   }
 }
 
-// f(number of taps, first tap) for blocks that make up all k; the compiler unrolls each.
+// f(number of taps, first tap) for blocks that cover all k taps; the compiler unrolls each.
 template <class F>
 CONVSEQ_INLINE void for_tap_blocks(int64_t kernel, const F& f) {
   int64_t j = 0;
@@ -49,7 +48,7 @@ CONVSEQ_INLINE void for_tap_blocks(int64_t kernel, const F& f) {
   }
 }
 
-// Only whole tiles of whole vectors are worth many variants; the rest goes tap by tap.
+// Only whole tiles of whole vectors are worth many variants; the rest is computed tap by tap.
 template <int R, int W, class F>
 CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
   if constexpr (R == kTile && W == kLanes) {
@@ -68,30 +67,30 @@ CONVSEQ_INLINE void for_readers(const F& f) {
   });
 }
 
-// GCC 12 turns `= {}` into `rep stos`, and the sums then wait for memory.
+// GCC 12 compiles `= {}` to `rep stos`, which puts the sums in memory.
 template <int R, class Vector>
 CONVSEQ_INLINE void set_zero(Vector (&sum)[R]) {
   for (int r = 0; r < R; ++r) sum[r] = Vector{};
 }
 
-// Asks for what the next tile is the first to read: processors do not guess across the rows' pages.
+// Prefetches the rows that the next tile reads first: hardware prefetchers do not cross pages.
 template <class T>
-CONVSEQ_INLINE void fetch_next(const T* const* rows, int64_t channel, int64_t stride) {
+CONVSEQ_INLINE void prefetch_next(const T* const* rows, int64_t channel, int64_t stride) {
   unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
     __builtin_prefetch(rows[r.kValue] + channel + kTile * stride);
   });
 }
 
-// The same, of rows that stand `stride` apart.
+// The same for rows that are `stride` apart.
 template <class T>
-CONVSEQ_INLINE void fetch_next(const T* first, int64_t stride) {
+CONVSEQ_INLINE void prefetch_next(const T* first, int64_t stride) {
   unroll<kTile>([&](auto r)
                     CONVSEQ_LAMBDA { __builtin_prefetch(first + (kTile + r.kValue) * stride); });
 }
 
-// A little ahead of what is stored, which is read before.
+// Prefetches cache lines that will be stored soon.
 template <class T>
-CONVSEQ_INLINE void fetch_to_store(const T* first, int64_t stride) {
+CONVSEQ_INLINE void prefetch_for_store(const T* first, int64_t stride) {
   constexpr int kAhead = 1024 / sizeof(T);
   unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
     __builtin_prefetch(first + r.kValue * stride + kAhead, /*for writing*/ 1);

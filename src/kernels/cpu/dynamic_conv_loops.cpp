@@ -1,11 +1,11 @@
 #include "convseq/kernels/cpu/conv_rows.h"
 
-// Taps of each position's own, and one step of decoding. The unit of work is one position of one
+// Convolutions with dynamic taps, and one step of decoding. The unit of work is one position of one
 // head: its taps are scalars, its channels a few vectors.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kVectors = 4;   // of channels, that a tap is loaded for
+constexpr int kVectors = 4;   // of channels per load of a tap
 constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
 
 // f(number of vectors, width, c): as for_blocks, but first several vectors at a time.
@@ -37,9 +37,9 @@ CONVSEQ_INLINE void narrow(const float* from, int64_t count, T* to) {
 // Softmax over each k of [H,k], in place.
 void softmax(float* taps, int64_t heads, int64_t kernel) {
   for (float* head = taps; head != taps + heads * kernel; head += kernel) {
-    float most = head[0];
-    for (int64_t j = 1; j < kernel; ++j) most = larger(most, head[j]);
-    for (int64_t j = 0; j < kernel; ++j) head[j] -= most;
+    float max_logit = head[0];
+    for (int64_t j = 1; j < kernel; ++j) max_logit = larger(max_logit, head[j]);
+    for (int64_t j = 0; j < kernel; ++j) head[j] -= max_logit;
   }
   for_blocks(0, heads * kernel, [&](auto width, int64_t i) {
     constexpr int W = decltype(width)::kValue;
@@ -54,11 +54,11 @@ void softmax(float* taps, int64_t heads, int64_t kernel) {
 }
 
 // The gradient of the logits from that of their softmax, in place: w ⊙ (dw − Σ w dw).
-void softmax_back(const float* taps, int64_t heads, int64_t kernel, float* gradient) {
+void softmax_backward(const float* taps, int64_t heads, int64_t kernel, float* gradient) {
   for (int64_t head = 0; head < heads; ++head, taps += kernel, gradient += kernel) {
-    float inner = 0;
-    for (int64_t j = 0; j < kernel; ++j) inner += taps[j] * gradient[j];
-    for (int64_t j = 0; j < kernel; ++j) gradient[j] = taps[j] * (gradient[j] - inner);
+    float dot = 0;
+    for (int64_t j = 0; j < kernel; ++j) dot += taps[j] * gradient[j];
+    for (int64_t j = 0; j < kernel; ++j) gradient[j] = taps[j] * (gradient[j] - dot);
   }
 }
 
@@ -71,8 +71,8 @@ void read_taps(const ConvShape& shape, const DynamicTaps& taps, int64_t position
   if (taps.softmax) softmax(to, shape.heads, shape.kernel);
 }
 
-// What one position reads: rows of channels, and for each the tap of head 0, the next head's being
-// k further.
+// The terms of one position's sum: rows of channels, and for each row its tap of head 0; the tap of
+// the next head is k values further.
 template <class T>
 struct Terms {
   const T** rows;
@@ -87,7 +87,7 @@ struct Terms {
 
 // y[c] = Σ_n taps[n][head of c] · rows[n][c]
 template <class T>
-void add_up(const ConvShape& shape, const Terms<T>& terms, T* y) {
+void weighted_sum(const ConvShape& shape, const Terms<T>& terms, T* y) {
   const int64_t group = shape.channels / shape.heads;
   for (int64_t head = 0; head < shape.heads; ++head) {
     for_wide_blocks(head * group, (head + 1) * group, [&](auto vectors, auto width, int64_t c) {
@@ -104,8 +104,8 @@ void add_up(const ConvShape& shape, const Terms<T>& terms, T* y) {
 
 // sums[n] = Σ_c dy[c] · rows[n][c] over one head's channels, N rows.
 template <int N, class T>
-CONVSEQ_INLINE void inner_products(const T* dy, const T* const* rows, int64_t begin, int64_t end,
-                                   float* sums) {
+CONVSEQ_INLINE void dot_products(const T* dy, const T* const* rows, int64_t begin, int64_t end,
+                                 float* sums) {
   Floats<kLanes> wide[N] = {};
   int64_t c = begin;
   for (; c + kLanes <= end; c += kLanes) {
@@ -119,7 +119,7 @@ CONVSEQ_INLINE void inner_products(const T* dy, const T* const* rows, int64_t be
   }
 }
 
-// gradient [H,k] at one position: dy times what each tap read.
+// gradient [H,k] at one position: dy · the row that each tap read.
 template <class T>
 void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, float* gradient) {
   const int64_t k = shape.kernel, group = shape.channels / shape.heads;
@@ -127,9 +127,9 @@ void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, flo
     const int64_t begin = head * group, end = begin + group;
     int64_t j = 0;
     for (; j + kTapBlock <= k; j += kTapBlock) {
-      inner_products<kTapBlock>(dy, rows + j, begin, end, gradient + j);
+      dot_products<kTapBlock>(dy, rows + j, begin, end, gradient + j);
     }
-    for (; j < k; ++j) inner_products<1>(dy, rows + j, begin, end, gradient + j);
+    for (; j < k; ++j) dot_products<1>(dy, rows + j, begin, end, gradient + j);
   }
 }
 
@@ -150,7 +150,7 @@ void forward_as(const ConvShape& shape, const DynamicConvForward& arrays, Pieces
         if (from < 0 || from >= shape.time) continue;
         terms.add(row_of<T>(arrays.x, origin + from, shape.channels), taps.get() + j);
       }
-      add_up(shape, terms, row_of<T>(arrays.y, origin + t, shape.channels));
+      weighted_sum(shape, terms, row_of<T>(arrays.y, origin + t, shape.channels));
     }
   }
 }
@@ -174,7 +174,7 @@ class DynamicBackward {
   void run(int64_t n) {
     const auto [sequence, begin, end] = piece_of(shape_, pieces_, n);
     origin_ = sequence * shape_.time;
-    // All positions that read one of this piece's; those of the piece are among them.
+    // All positions that read an input of this piece, which include its own.
     first_ = larger<int64_t>(0, begin + shape_.left - reach_of(shape_));
     const int64_t last = smaller(shape_.time, end + shape_.left);
     for (int64_t t = first_; t < last; ++t) read_taps(shape_, arrays_.taps, origin_ + t, taps(t));
@@ -195,7 +195,7 @@ class DynamicBackward {
       if (u < 0 || u >= shape_.time) continue;
       terms.add(row_of<T>(arrays_.dy, origin_ + u, shape_.channels), taps(u) + j);
     }
-    add_up(shape_, terms, row_of<T>(arrays_.dx, origin_ + t, shape_.channels));
+    weighted_sum(shape_, terms, row_of<T>(arrays_.dx, origin_ + t, shape_.channels));
   }
 
   void taps_gradient(int64_t t) {
@@ -207,7 +207,7 @@ class DynamicBackward {
     tap_gradient(shape_, row_of<T>(arrays_.dy, origin_ + t, shape_.channels), rows_.get(),
                  gradient_.get());
     if (arrays_.taps.softmax) {
-      softmax_back(taps(t), shape_.heads, shape_.kernel, gradient_.get());
+      softmax_backward(taps(t), shape_.heads, shape_.kernel, gradient_.get());
     }
     with_type(arrays_.taps.type, [&](auto zero) {
       narrow(gradient_.get(), tap_count_,
@@ -218,7 +218,7 @@ class DynamicBackward {
   const ConvShape& shape_;
   const DynamicConvBackward& arrays_;
   Pieces pieces_;
-  int64_t tap_count_;  // a position
+  int64_t tap_count_;  // per position
   Buffer<float> taps_, gradient_;
   Buffer<const T*> rows_;
   Buffer<const float*> tap_of_;
@@ -246,7 +246,7 @@ void step_as(const ConvShape& shape, const ConvStep& arrays, Part part) {
       terms.add(row_of<T>(arrays.ring, b * reach + slot, channels), taps + j);
     }
     terms.add(x, taps + shape.kernel - 1);
-    add_up(shape, terms, row_of<T>(arrays.y, b, channels));
+    weighted_sum(shape, terms, row_of<T>(arrays.y, b, channels));
     if (reach > 0) {
       __builtin_memcpy(row_of<T>(arrays.ring, b * reach + arrays.position % reach, channels), x,
                        static_cast<size_t>(channels) * sizeof(T));

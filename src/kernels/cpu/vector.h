@@ -7,14 +7,14 @@
 #endif
 
 // Vectors of W floats for the loops: the compiler's own vector types, which become NEON, SSE, AVX2
-// or AVX-512 by the flags of the file that includes this. Such a file is compiled once a level,
-// with CONVSEQ_LEVEL, the namespace of all that it defines, and CONVSEQ_LANES. It must not use
-// inline functions of anyone else: the linker keeps one copy, maybe one that this machine cannot
-// run.
+// or AVX-512 by the flags of the file that includes this. Such a file is compiled once per
+// CpuLevel, with CONVSEQ_LEVEL, the namespace of all that it defines, and CONVSEQ_LANES. It must
+// not use inline functions from elsewhere: the linker keeps one copy, possibly one that this
+// machine cannot run.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
 #define CONVSEQ_INLINE [[gnu::always_inline]] inline
-#define CONVSEQ_LAMBDA __attribute__((always_inline))  // stands after a lambda's parameters
+#define CONVSEQ_LAMBDA __attribute__((always_inline))  // after the parameters of a lambda
 
 inline constexpr int kLanes = CONVSEQ_LANES;
 
@@ -65,24 +65,26 @@ CONVSEQ_INLINE void store(float* to, Floats<W> values) {
 template <int W>
 CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
   const auto bits = bits_as<Words<W>>(values);
-  // To the nearest, ties to even: half of the last kept bit is added, less one where that is even.
+  // Round to nearest, ties to even: add half of the last kept bit, minus one where that bit is
+  // even.
   auto rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  // NaN stays NaN: adding could carry it into infinity.
+  // NaN stays NaN: the addition could carry it into infinity.
   const auto is_nan = bits_as<Words<W>>(values != values);
   rounded = (rounded & ~is_nan) | (((bits >> 16) | 0x40) & is_nan);
   const auto halves = __builtin_convertvector(rounded, Halves<W>);
   __builtin_memcpy(to, &halves, sizeof halves);
 }
 
-inline constexpr int64_t kLine = 64;  // bytes that memory gives and takes at once
+inline constexpr int64_t kLine = 64;  // bytes of a cache line
 #ifdef __x86_64__
 inline constexpr bool kCanStream = true;
 #else
 inline constexpr bool kCanStream = false;
 #endif
 
-// A line, aligned, past the caches, which would read it first. Whole: the parts of one that come
-// with others in between go to memory one by one, several times slower.
+// Writes one aligned cache line with non-temporal stores, which do not read it first. Only whole
+// lines: parts of a line with other stores in between go to memory one by one, several times
+// slower.
 CONVSEQ_INLINE void stream_line(float* to, const float* from) {
   for (int64_t i = 0; i < kLine / 4; i += kLanes) {
     const auto values = load<kLanes>(from + i);
@@ -98,8 +100,8 @@ CONVSEQ_INLINE void stream_line(float* to, const float* from) {
   }
 }
 
-// What was streamed is there before anything that is stored from now on.
-CONVSEQ_INLINE void finish_streams() {
+// Orders the non-temporal stores before all later stores.
+CONVSEQ_INLINE void fence_streams() {
 #ifdef __x86_64__
   _mm_sfence();
 #endif
@@ -160,8 +162,7 @@ struct Number {
   static constexpr int kValue = N;
 };
 
-// f(Number<0>), f(Number<1>), ... f(Number<N - 1>), written out: arrays indexed by them are
-// registers.
+// f(Number<0>), f(Number<1>), ... f(Number<N - 1>), unrolled: arrays indexed by them are registers.
 template <int N, class F>
 CONVSEQ_INLINE void unroll(const F& f) {
   if constexpr (N > 0) {
@@ -191,7 +192,7 @@ CONVSEQ_INLINE T larger(T a, T b) {
   return a < b ? b : a;
 }
 
-// Memory for the length of a call.
+// Memory for the duration of a call.
 template <class T>
 class Buffer {
  public:

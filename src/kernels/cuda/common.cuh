@@ -8,7 +8,7 @@
 
 #include "convseq/kernels/checks.h"
 
-// What the CUDA kernels share: numbers of either type in and out, launches.
+// What the CUDA kernels share: loads and stores of either type, reductions, launches.
 namespace convseq::kernels {
 
 using bf16 = __nv_bfloat16;
@@ -21,7 +21,7 @@ __host__ __device__ constexpr T ceil_div(T a, T b) {
   return (a + b - 1) / b;
 }
 
-// N neighbours that are loaded and stored at once.
+// N neighbouring values, loaded and stored by one vectorised instruction.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T values[N];
@@ -68,9 +68,9 @@ __device__ void store_values(T* to, const float (&values)[N]) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack_values<T, N>(values);
 }
 
-// exp(−x) overflows to infinity for a very negative x, and the quotient is then 0, as it should.
-// The approximations are good to 2 units in the last place of fp32; what they would flush to zero
-// is added to 1, or is a sigmoid below 1e-37.
+// For a very negative x, exp(−x) overflows to infinity and the quotient is 0, as it should be. The
+// approximations are accurate to 2 ulp of fp32. Subnormal values that they flush to zero are added
+// to 1, or are sigmoids below 1e-37.
 __device__ inline float sigmoid(float x) {
   float power, quotient;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * -1.44269504f));
@@ -78,18 +78,18 @@ __device__ inline float sigmoid(float x) {
   return quotient;
 }
 
-// Sixteen bytes from global to shared memory, past the registers; zeros where not `real`, whatever
-// `from` holds.
-__device__ inline void copy_16_async(void* to, const void* from, bool real) {
+// Copies 16 bytes from global to shared memory asynchronously; zeros where not `real`, whatever
+// `from` points to.
+__device__ inline void cp_async_16(void* to, const void* from, bool real) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
                "r"(real ? 16 : 0)
                : "memory");
 }
 
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ inline void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-template <int kCount = kLanes, class T>  // of so many neighbours
+template <int kCount = kLanes, class T>  // over groups of kCount neighbouring lanes
 __device__ T warp_sum(T x) {
 #pragma unroll
   for (int step = kCount / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
@@ -104,12 +104,12 @@ __device__ inline float warp_max(float x) {
   return x;
 }
 
-// To every thread of a block of kCount: each warp's sum, then those in the order of the warps.
+// The sum over a block of kCount threads, for every thread: warps first, then in their order.
 template <int kCount, class T>
 __device__ T block_sum(T x) {
   __shared__ T of_warps[kCount / kLanes];
   x = warp_sum(x);
-  __syncthreads();  // the last sum has been read
+  __syncthreads();  // the previous sum has been read
   if (threadIdx.x % kLanes == 0) of_warps[threadIdx.x / kLanes] = x;
   __syncthreads();
   T sum = 0;
@@ -117,7 +117,7 @@ __device__ T block_sum(T x) {
   return sum;
 }
 
-// How many of a row's positions are real.
+// The number of positions of a row that are not padding.
 __device__ inline int real_length(const int64_t* lengths, int row, int time) {
   if (lengths == nullptr) return time;
   const int64_t length = lengths[row];
@@ -128,24 +128,25 @@ inline void check_cuda(cudaError_t status, const char* what) {
   if (status != cudaSuccess) fail_cuda(what, cudaGetErrorString(status));
 }
 
-inline int device_number(cudaDeviceAttr which) {  // of the current device
+inline int device_attribute(cudaDeviceAttr which) {  // of the current device
   int device = 0, value = 0;
   check_cuda(cudaGetDevice(&device), "device");
   check_cuda(cudaDeviceGetAttribute(&value, which, device), "device");
   return value;
 }
 
-// What a kernel of launch_dependent() does before it looks at global memory: waits for the end of
-// the work before it, then lets the blocks of the next come as its own leave room.
-__device__ inline void wait_for_work_before() {
+// A kernel started by launch_dependent() calls this before it accesses global memory: it waits
+// until the kernels before it have finished, then allows the next kernel's blocks to be scheduled.
+__device__ inline void grid_dependency_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-// kernel<<<…>>>(…), whose blocks may stand ready before the work before it has ended: what a launch
-// takes is hidden. Every thread that goes on calls wait_for_work_before() first.
+// kernel<<<…>>>(…) by programmatic dependent launch: its blocks may be scheduled before the
+// previous kernel has finished, which hides the launch latency. Every thread calls
+// grid_dependency_wait() first.
 template <class... Parameters>
 void launch_dependent(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
                       cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
@@ -158,16 +159,16 @@ void launch_dependent(void (*kernel)(Parameters...), dim3 blocks, int threads, s
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &dependent;
-#ifdef CONVSEQ_DEPENDENT_LAUNCH  // code that waits was compiled, for GPUs from this one on
+#ifdef CONVSEQ_DEPENDENT_LAUNCH  // the lowest compute capability whose code waits
   config.numAttrs =
-      device_number(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_DEPENDENT_LAUNCH ? 1 : 0;
+      device_attribute(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_DEPENDENT_LAUNCH ? 1 : 0;
 #endif
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }
 
 inline void check_launch(const char* what) { check_cuda(cudaGetLastError(), what); }
 
-// More shared memory than a block gets unasked.
+// Raises the limit of dynamic shared memory where a block needs more than the default of 48 KiB.
 template <class Kernel>
 void allow_shared_memory(Kernel kernel, size_t bytes) {
   if (bytes <= 48 * 1024) return;
@@ -176,9 +177,9 @@ void allow_shared_memory(Kernel kernel, size_t bytes) {
              "shared memory");
 }
 
-// Rows of time a block takes: `most`, or fewer where blocks would be too few to fill the GPU,
-// halving down to `least`.
-inline int rows_of_block(const ConvShape& shape, int64_t strips, int most, int least) {
+// Rows of time per block: `most`, halved down to `least` while there are too few blocks to fill the
+// GPU.
+inline int rows_per_block(const ConvShape& shape, int64_t strips, int most, int least) {
   constexpr int64_t kEnoughBlocks = 512;
   const auto blocks = [&](int rows) {
     return shape.batch * strips * ceil_div<int64_t>(shape.time, rows);

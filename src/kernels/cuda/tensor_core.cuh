@@ -2,8 +2,8 @@
 
 #include "convseq/kernels/cuda/common.cuh"
 
-// Matmuls of bf16 values on the tensor cores, sums in fp32: 16 × 16 by 16 × 8 by one warp, or on
-// Hopper 64 × 16 by 16 × 64 by four.
+// Tensor-core instructions for bf16 operands with fp32 accumulators: mma (16 × 16 by 16 × 8, one
+// warp) and on Hopper wgmma (64 × 16 by 16 × 64, a warpgroup of four warps).
 namespace convseq::kernels {
 
 __device__ inline unsigned pack_pair(float low, float high) {
@@ -15,8 +15,9 @@ __device__ inline float2 unpack_pair(unsigned pair) {
   return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
 }
 
-// Four 8 × 8 matrices from shared memory; lane l gives the address of row l mod 8 of matrix l / 8.
-__device__ inline void load_matrices(unsigned (&to)[4], const bf16* row) {
+// ldmatrix: four 8 × 8 matrices from shared memory; lane l passes the address of row l mod 8 of
+// matrix l / 8.
+__device__ inline void ldmatrix_x4(unsigned (&to)[4], const bf16* row) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -25,7 +26,7 @@ __device__ inline void load_matrices(unsigned (&to)[4], const bf16* row) {
 }
 
 // The same, each matrix transposed.
-__device__ inline void load_matrices_transposed(unsigned (&to)[4], const bf16* row) {
+__device__ inline void ldmatrix_x4_transposed(unsigned (&to)[4], const bf16* row) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -33,8 +34,8 @@ __device__ inline void load_matrices_transposed(unsigned (&to)[4], const bf16* r
                : "memory");
 }
 
-// The way back: from registers as load_matrices() fills them.
-__device__ inline void store_matrices(bf16* row, const unsigned (&from)[4]) {
+// stmatrix: the inverse of ldmatrix_x4().
+__device__ inline void stmatrix_x4(bf16* row, const unsigned (&from)[4]) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
 #if __CUDA_ARCH__ >= 900
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
@@ -51,8 +52,8 @@ __device__ inline void store_matrices(bf16* row, const unsigned (&from)[4]) {
 #endif
 }
 
-// sums += a · b. Lane l holds of the sums rows l/4 and l/4 + 8, columns 2 (l mod 4) and the next.
-__device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
+// sums += a · b. Lane l holds rows l/4 and l/4 + 8, columns 2 (l mod 4) and the next, of the sums.
+__device__ inline void mma_m16n8k16(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                     unsigned b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -61,41 +62,40 @@ __device__ inline void multiply_add(float (&sums)[4], const unsigned (&a)[4], un
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Over the four lanes that have a row of the sums.
-__device__ inline float row_sum(float x) {
+// Over the quad of lanes that holds one row of the accumulators.
+__device__ inline float quad_sum(float x) {
   x += __shfl_xor_sync(kAllLanes, x, 1);
   return x + __shfl_xor_sync(kAllLanes, x, 2);
 }
 
-__device__ inline float row_max(float x) {
+__device__ inline float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
   return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// Matmuls of 64 rows, 16 of each of four warps, by a tile in shared memory: 64 rows of 64 bf16
-// values, which begins at a multiple of 1,024 bytes and whose rows are swizzled
-// (attention_tile.cuh).
+// wgmma of 64 rows (16 per warp) with a tile in shared memory: 64 rows of 64 bf16 values, aligned
+// to 1,024 bytes, with 128-byte swizzle (attention_tile.cuh).
 
-// Where a tile begins, in units of 16 bytes. The compiler may not compute it and what is some steps
-// further before a loop: it would keep all of them.
-__device__ inline unsigned start_of(const bf16* tile) {
+// The address of a tile in shared memory, in units of 16 bytes. The empty asm stops the compiler
+// from hoisting it and its offsets out of loops, where each would occupy a register.
+__device__ inline unsigned shared_address(const bf16* tile) {
   unsigned start = static_cast<unsigned>(__cvta_generic_to_shared(tile)) >> 4;
   asm volatile("" : "+r"(start));
   return start;
 }
 
-// A tile, or what follows in it, as an instruction wants it: the start, a distance that rows so
-// swizzled do not need, that of eight rows, and that they are swizzled.
-__device__ inline uint64_t swizzled_tile(unsigned start) {
-  constexpr uint64_t kEightRows = 1024 >> 4, kTurned = 1;
-  return (start + (1u << 16)) | kEightRows << 32 | kTurned << 62;
+// The matrix descriptor of a tile, or of a position in it: start address, leading byte offset
+// (unused with this swizzle), stride of eight rows, swizzle mode.
+__device__ inline uint64_t wgmma_descriptor(unsigned start) {
+  constexpr uint64_t kEightRows = 1024 >> 4, kSwizzle128 = 1;
+  return (start + (1u << 16)) | kEightRows << 32 | kSwizzle128 << 62;
 }
 
-// One matmul into 64 × 64 sums, numbers 0 to 31 of its operands: added to them unless `adds` is 0;
-// `factors` and what they are follow.
-#define CONVSEQ_MULTIPLY_ADD_64(adds, factors, ...)                                                \
+// One wgmma into 64 × 64 accumulators, asm operands 0 to 31: added to them unless `adds` is 0. The
+// operands a and b and their flags follow in `factors`.
+#define CONVSEQ_WGMMA_M64N64K16(adds, factors, ...)                                                \
   asm volatile(                                                                                    \
       "{.reg .pred add; setp.ne.b32 add, " adds                                                    \
       ", 0;"                                                                                       \
@@ -111,26 +111,26 @@ __device__ inline uint64_t swizzled_tile(unsigned start) {
         "+f"(sums[7][2]), "+f"(sums[7][3])                                                         \
       : __VA_ARGS__)
 
-// sums += a · b, 16 columns of a and rows of b, at some time before wgmma_wait() returns.
-__device__ inline void multiply_add_64(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
-  CONVSEQ_MULTIPLY_ADD_64("1", "{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
+// sums += a · b with 16 columns of a and 16 rows of b, asynchronously: done when wgmma_wait()
+// returns.
+__device__ inline void wgmma_m64n64k16(float (&sums)[8][4], const unsigned (&a)[4], uint64_t b) {
+  CONVSEQ_WGMMA_M64N64K16("1", "{%32, %33, %34, %35}, %36, add, 1, 1, 1", "r"(a[0]), "r"(a[1]),
                           "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
-// sums = a · bᵀ, or sums += it: 16 columns of each, which are both in tiles.
-__device__ inline void multiply_add_64(float (&sums)[8][4], uint64_t a, uint64_t b, bool add) {
-  CONVSEQ_MULTIPLY_ADD_64("%34", "%32, %33, add, 1, 1, 0, 0", "l"(a), "l"(b),
+// sums (+)= a · bᵀ with 16 columns of each, both in shared memory.
+__device__ inline void wgmma_m64n64k16(float (&sums)[8][4], uint64_t a, uint64_t b, bool add) {
+  CONVSEQ_WGMMA_M64N64K16("%34", "%32, %33, add, 1, 1, 0, 0", "l"(a), "l"(b),
                           "r"(static_cast<int>(add)));
 }
 
-// sums = aᵀ · b, or sums += it: 16 rows of each, which are both in tiles.
-__device__ inline void multiply_add_64_of_rows(float (&sums)[8][4], uint64_t a, uint64_t b,
-                                               bool add) {
-  CONVSEQ_MULTIPLY_ADD_64("%34", "%32, %33, add, 1, 1, 1, 1", "l"(a), "l"(b),
+// sums (+)= aᵀ · b with 16 rows of each, both in shared memory.
+__device__ inline void wgmma_m64n64k16_tn(float (&sums)[8][4], uint64_t a, uint64_t b, bool add) {
+  CONVSEQ_WGMMA_M64N64K16("%34", "%32, %33, add, 1, 1, 1, 1", "l"(a), "l"(b),
                           "r"(static_cast<int>(add)));
 }
 
-#undef CONVSEQ_MULTIPLY_ADD_64
+#undef CONVSEQ_WGMMA_M64N64K16
 
 __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
@@ -142,8 +142,8 @@ __device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// The compiler may not move sums across this.
-__device__ inline void hold(float (&sums)[8][4]) {
+// Stops the compiler from moving accesses of the accumulators across this point.
+__device__ inline void keep_in_registers(float (&sums)[8][4]) {
 #pragma unroll
   for (auto& part : sums) {
 #pragma unroll

@@ -13,7 +13,8 @@ float* floats(const torch::Tensor& x) { return x.mutable_data_ptr<float>(); }
 kernels::AdamWTensor pointers_of(const AdamWTensors& t) {
   require(t.parameter.is_contiguous() && t.gradient.is_contiguous() && t.exp_avg.is_contiguous() &&
               t.exp_avg_sq.is_contiguous() && (!t.copy.defined() || t.copy.is_contiguous()),
-          "adamw: tensors must be contiguous");
+          "adamw: parameter {} or its gradient or averages are not contiguous",
+          c10::str(t.parameter.sizes()));
   return {.parameter = floats(t.parameter),
           .gradient = t.gradient.const_data_ptr(),
           .exp_avg = floats(t.exp_avg),

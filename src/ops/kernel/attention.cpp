@@ -115,16 +115,19 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
   for (const auto* each : {&k, &v}) {
     require(each->sizes() == at::IntArrayRef({q.size(0), q.size(1), k.size(2), q.size(3)}) &&
                 each->scalar_type() == q.scalar_type() && each->device() == q.device(),
-            "attention: keys or values that do not fit the queries");
+            "attention: keys or values are {} {} on {}; queries are {} {} on {}",
+            c10::toString(each->scalar_type()), c10::str(each->sizes()), each->device().str(),
+            c10::toString(q.scalar_type()), c10::str(q.sizes()), q.device().str());
   }
   std::optional<torch::Tensor> by_distance, lengths;
   if (bias.defined()) {
     require(bias.size(0) == q.size(1) && bias.size(1) % 2 == 1 && bias.device() == q.device(),
-            "attention: a bias that does not fit the queries");
+            "attention: bias is {} on {}; must be [{}, 2 max_distance + 1] on {}",
+            c10::str(bias.sizes()), bias.device().str(), q.size(1), q.device().str());
     by_distance = bias.to(torch::kFloat32).contiguous();
   }
   if (!key_lengths.all_full()) {
-    require(key_lengths.values.numel() == q.size(0), "attention: {} lengths of {} rows",
+    require(key_lengths.values.numel() == q.size(0), "attention: {} lengths for {} rows",
             key_lengths.values.numel(), q.size(0));
     lengths = key_lengths.values.to(q.device(), torch::kInt64).contiguous();
   }

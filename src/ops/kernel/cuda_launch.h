@@ -8,7 +8,7 @@
 #include <c10/cuda/CUDAStream.h>
 #endif
 
-// How tensors come to our kernels, a GPU's above all.
+// How tensors are passed to the kernels: stream, type, pointers.
 namespace convseq::ops {
 
 inline kernels::Stream current_cuda_stream() {

@@ -2,13 +2,13 @@
 
 #include <torch/types.h>
 
-// Taps [B,T,H,k] whose positions are rows of a matrix, each followed by a little padding or none:
-// so they come from a product whose rows are aligned.
+// Taps [B,T,H,k] whose positions are rows of a matrix with a little padding between rows or none:
+// the layout of a matmul whose output rows are aligned.
 namespace convseq::ops {
 
-// From one row to the next; 0 for taps that do not lie so.
+// Values from one row to the next; 0 for taps with another layout.
 inline int64_t tap_row_stride(const torch::Tensor& taps) {
-  constexpr int64_t kMostPadding = 64;  // the gradient's array has as much
+  constexpr int64_t kMostPadding = 64;  // the gradient is allocated with as much
   const int64_t time = taps.size(1), kernel = taps.size(3), width = taps.size(2) * kernel;
   if (taps.is_contiguous()) return width;
   const int64_t stride = time > 1 ? taps.stride(1) : taps.stride(0);
@@ -20,7 +20,7 @@ inline int64_t tap_row_stride(const torch::Tensor& taps) {
   return stride;
 }
 
-// An array for the gradient of such taps, with their strides.
+// An uninitialised gradient of such taps, with their strides.
 inline torch::Tensor empty_tap_rows(const torch::Tensor& taps) {
   const int64_t stride = tap_row_stride(taps);
   return torch::empty({taps.size(0), taps.size(1), stride}, taps.options())

@@ -7,8 +7,8 @@
 
 namespace convseq::ops {
 
-// Loops on libtorch's own threads, as many as at::set_num_threads() said. at::parallel_for is a
-// template that has no threads in a program compiled without OpenMP; libtorch's loops have.
+// Runs a loop on libtorch's threads, as many as at::set_num_threads() set. at::parallel_for is a
+// template that is serial in a program compiled without OpenMP; the loops inside libtorch are not.
 inline void on_torch_threads(int64_t count, int64_t grain, const kernels::LoopBody& body) {
   if (count <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
     return body(0, count);

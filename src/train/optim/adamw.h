@@ -8,7 +8,7 @@ namespace convseq {
 // AdamW (Loshchilov and Hutter 2019) in PyTorch's form, and the idea of nanoT5: the same step times
 // max(1e-3, RMS(parameter)). nanoT5's own code adds eps = 1e-6 before the bias correction, and
 // decays after the step; here both are PyTorch's.
-// The formulas stand in ops/reference/adamw.h.
+// The formulas are in ops/reference/adamw.h.
 class AdamW : public Optimizer {
  public:
   AdamW(const OptimizerOptions& options, const TensorMap& parameters);

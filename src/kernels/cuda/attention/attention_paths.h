@@ -6,8 +6,8 @@
 
 namespace convseq::kernels {
 
-// The gradient by one kernel, where a block can have all queries of a head and there is no bias.
-// False: nothing was done, the shape is another.
+// The gradient in one kernel, where one block can hold all queries of a head and there is no bias.
+// Returns false, without doing anything, for other shapes.
 bool attention_backward_of_few_queries(const AttentionShape& shape, const AttentionBackward& arrays,
                                        cudaStream_t stream);
 

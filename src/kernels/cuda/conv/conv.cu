@@ -29,7 +29,7 @@ void conv_backward_cuda(const ConvShape& shape, const ConvBackward& arrays, Stre
   check_launch("conv_backward");
 }
 
-// Enough for any way: which one is taken depends on the arrays' alignment too.
+// Enough for every algorithm: which one runs also depends on the alignment of the arrays.
 size_t conv_backward_workspace_cuda(const ConvShape& shape) {
   check_conv_cuda(shape, "conv_backward");
   if (is_empty(shape)) return 0;

@@ -2,18 +2,18 @@
 
 #include "convseq/kernels/cuda/conv/conv_band.cuh"
 
-// The backward pass of conv_band.cuh's convolutions, 16 rows of one strip: a warp takes 16 channels
-// (a slice) at a time, as the operands of its products. Gates and gradients live in the registers
-// of one slice, and the gradients take the place of x.
+// The backward pass of the convolutions in conv_band.cuh for 16 rows of one strip. A warp takes 16
+// channels (a slice) at a time, as operands of its matmuls. Gates and gradients of one slice are in
+// registers, and the gradients overwrite x.
 namespace convseq::kernels {
 
 constexpr int kSlice = 16;  // channels
-constexpr int kSliceTurn = kSlice * sizeof(bf16);
+constexpr int kSliceBytes = kSlice * sizeof(bf16);
 constexpr int kRowBytes = kBandStrip * sizeof(bf16);
 
-// Rows in shared memory: the ring of dy, then those of x, then their gates. Gated rows of x have
-// one slot only: a warp brings the next where it has just written. Places are bytes from the first:
-// the next slice of a row is an exclusive or away.
+// Rows in shared memory: the ring buffer of dy, then rows of x, then their gates. Gated rows of x
+// have one slot only: a warp loads the next rows to where it has just written. Addresses are byte
+// offsets, so that the next slice of a swizzled row is one XOR away.
 template <bool kGlu>
 struct BandBackwardMemory {
   static constexpr int kSlots = kGlu ? 1 : 2;
@@ -24,129 +24,132 @@ struct BandBackwardMemory {
   __device__ BandBackwardMemory(const BandShape& shape, uint4* memory)
       : start(memory), inputs(shape.ring), gates(shape.chunk * kRowBytes) {}
 
-  __device__ static int place(int row, int piece) {
-    return row * kRowBytes + (piece ^ (row & 7)) * static_cast<int>(sizeof(uint4));
+  __device__ static int byte_offset(int row, int vec) {
+    return row * kRowBytes + (vec ^ (row & 7)) * static_cast<int>(sizeof(uint4));
   }
 
-  __device__ bf16* at(int place) const {
-    return reinterpret_cast<bf16*>(reinterpret_cast<char*>(start) + place);
+  __device__ bf16* at(int byte_offset) const {
+    return reinterpret_cast<bf16*>(reinterpret_cast<char*>(start) + byte_offset);
   }
 
   template <int kBlocks>
   static size_t bytes(const BandShape& shape) {
-    // Of x two slots, or one and its gates.
-    const size_t marching = (shape.ring + shape.chunk * 2) * kRowBytes;
-    const size_t ending = sizeof(float) * kBandWarps * kBandTile * (kBlocks * kBandTile + 1);
-    return marching > ending ? marching : ending;
+    // Two slots of x, or one slot and its gates.
+    const size_t mainloop = (shape.ring + shape.chunk * 2) * kRowBytes;
+    const size_t epilogue = sizeof(float) * kBandWarps * kBandTile * (kBlocks * kBandTile + 1);
+    return mainloop > epilogue ? mainloop : epilogue;
   }
 };
 
-// σ(g), and 1 − σ(g) as e^−g · σ(g), which is as exact; e^−g stays finite.
+// σ(g), and 1 − σ(g) computed as e^−g · σ(g), which is as accurate. The exponent is clamped so that
+// e^−g stays finite.
 struct Gate {
-  float open;
-  float shut;
+  float sigma;
+  float one_minus_sigma;
 
   __device__ explicit Gate(float g) {
     float exponent = g * -1.44269504f, power;
     asm("min.NaN.f32 %0, %0, 0f42FC0000;" : "+f"(exponent));  // 126
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(open) : "f"(1.f + power));
-    shut = power * open;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(sigma) : "f"(1.f + power));
+    one_minus_sigma = power * sigma;
   }
 };
 
-// With u = a · σ(g): da = du · σ, dg = du · u · (1 − σ). Of one slice.
+// Of one slice, with u = a · σ(g): da = du · σ, dg = du · u · (1 − σ).
 struct GatedSlice {
-  float2 open[4];
+  float2 sigma[4];
   float2 gate_gradient[4];  // u · (1 − σ)
 
-  // Values to gated values.
+  // Replaces the values by the gated values.
   __device__ GatedSlice(unsigned (&values)[4], const unsigned (&gates)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float2 a = unpack_pair(values[i]), g = unpack_pair(gates[i]);
       const Gate first(g.x), second(g.y);
-      const float2 u{a.x * first.open, a.y * second.open};
-      open[i] = {first.open, second.open};
-      gate_gradient[i] = {u.x * first.shut, u.y * second.shut};
+      const float2 u{a.x * first.sigma, a.y * second.sigma};
+      sigma[i] = {first.sigma, second.sigma};
+      gate_gradient[i] = {u.x * first.one_minus_sigma, u.y * second.one_minus_sigma};
       values[i] = pack_pair(u.x, u.y);
     }
   }
 };
 
-// A task's products: its rows of x, from `own` on, with those of the ring from `first` on.
+// A task's matmuls: its rows of x from `own` on with the ring's rows of dy from `first` on.
 template <bool kGlu, int kBlocks>
 struct BandTask {
   const BandBackwardMemory<kGlu>& memory;
   int own;
-  int across[kBlocks];  // what a lane brings of dy to the products with x
-  int along[kBlocks];   // and with the taps
+  int dy_for_x[kBlocks];  // byte offsets of a lane's rows of dy, as operands of the matmul with x
+  int dy_for_taps[kBlocks];  // and of the matmul with the taps
 
   __device__ BandTask(const BandShape& shape, const BandBackwardMemory<kGlu>& from, int own_row,
                       int first)
       : memory(from) {
     const int lane = threadIdx.x % kLanes;
-    own = memory.place(own_row + lane % kBandTile * shape.dilation, lane / 16);
+    own = memory.byte_offset(own_row + lane % kBandTile * shape.dilation, lane / 16);
     const BandWindow<kBlocks> columns(shape, first, lane % 8 + lane / 16 * 8);
     const BandWindow<kBlocks> rows(shape, first, lane % kBandTile);
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
-      across[b] = memory.place(columns.rows[b], lane / 8 % 2);
-      along[b] = memory.place(rows.rows[b], lane / 16);
+      dy_for_x[b] = memory.byte_offset(columns.rows[b], lane / 8 % 2);
+      dy_for_taps[b] = memory.byte_offset(rows.rows[b], lane / 16);
     }
   }
 
-  __device__ void add_products(const unsigned (&x)[4], int turn,
-                               BandProducts<kBlocks>& products) const {
+  __device__ void add_x_dy(const unsigned (&x)[4], int slice_offset,
+                           BandAccumulators<kBlocks>& accumulators) const {
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
       unsigned dy[4];
-      load_matrices(dy, memory.at(across[b] ^ turn));
-      multiply_add(products.sums[b][0], x, dy[0], dy[1]);
-      multiply_add(products.sums[b][1], x, dy[2], dy[3]);
+      ldmatrix_x4(dy, memory.at(dy_for_x[b] ^ slice_offset));
+      mma_m16n8k16(accumulators.sums[b][0], x, dy[0], dy[1]);
+      mma_m16n8k16(accumulators.sums[b][1], x, dy[2], dy[3]);
     }
   }
 
-  __device__ void multiply(const BandTaps<kBlocks>& taps, int turn, float (&sums)[2][4]) const {
+  __device__ void matmul_taps_dy(const BandTaps<kBlocks>& taps, int slice_offset,
+                                 float (&sums)[2][4]) const {
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
       unsigned dy[4];
-      load_matrices_transposed(dy, memory.at(along[b] ^ turn));
+      ldmatrix_x4_transposed(dy, memory.at(dy_for_taps[b] ^ slice_offset));
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        multiply_add(sums[half], taps.high[b], dy[half * 2], dy[half * 2 + 1]);
-        multiply_add(sums[half], taps.low[b], dy[half * 2], dy[half * 2 + 1]);
+        mma_m16n8k16(sums[half], taps.high[b], dy[half * 2], dy[half * 2 + 1]);
+        mma_m16n8k16(sums[half], taps.low[b], dy[half * 2], dy[half * 2 + 1]);
       }
     }
   }
 
-  __device__ void run(const BandTaps<kBlocks>& taps, BandProducts<kBlocks>& products) const {
+  __device__ void run(const BandTaps<kBlocks>& taps,
+                      BandAccumulators<kBlocks>& accumulators) const {
 #pragma unroll
-    for (int turn = 0; turn < kRowBytes; turn += kSliceTurn) {
+    for (int slice_offset = 0; slice_offset < kRowBytes; slice_offset += kSliceBytes) {
       unsigned values[4], gates[4];
       float du[2][4] = {};
-      load_matrices(values, memory.at(own ^ turn));
+      ldmatrix_x4(values, memory.at(own ^ slice_offset));
       if constexpr (kGlu) {
-        load_matrices(gates, memory.at((own ^ turn) + memory.gates));
+        ldmatrix_x4(gates, memory.at((own ^ slice_offset) + memory.gates));
         const GatedSlice gated(values, gates);
-        add_products(values, turn, products);
-        multiply(taps, turn, du);
+        add_x_dy(values, slice_offset, accumulators);
+        matmul_taps_dy(taps, slice_offset, du);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const float2 d{du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]};
-          values[i] = pack_pair(d.x * gated.open[i].x, d.y * gated.open[i].y);
+          values[i] = pack_pair(d.x * gated.sigma[i].x, d.y * gated.sigma[i].y);
           gates[i] = pack_pair(d.x * gated.gate_gradient[i].x, d.y * gated.gate_gradient[i].y);
         }
-        store_matrices(memory.at((own ^ turn) + memory.gates), gates);
+        stmatrix_x4(memory.at((own ^ slice_offset) + memory.gates), gates);
       } else {
-        add_products(values, turn, products);
-        multiply(taps, turn, du);
+        add_x_dy(values, slice_offset, accumulators);
+        matmul_taps_dy(taps, slice_offset, du);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           values[i] = pack_pair(du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]);
         }
       }
-      store_matrices(memory.at(own ^ turn), values);
+      stmatrix_x4(memory.at(own ^ slice_offset), values);
     }
   }
 };

@@ -4,11 +4,11 @@
 namespace convseq::kernels {
 namespace {
 
-// Steps whose rows are on their way, and rows of a block, by measurement.
+// Steps to prefetch, and rows per block; chosen by measurement.
 template <bool kGlu, int kBlocks>
 struct BandForwardWork {
   static constexpr bool kShort = !kGlu && kBlocks == 2;
-  static constexpr int kAhead = kShort ? 2 : 1;
+  static constexpr int kPrefetch = kShort ? 2 : 1;
   static constexpr int kRows = kShort ? 256 : 512;
 };
 
@@ -19,7 +19,7 @@ struct BandForwardArrays {
   bf16* y;
 };
 
-// Shared memory of a block, rows of one strip each.
+// The shared memory of a block, in rows of one strip.
 struct BandForwardMemory {
   bf16* ring;
   bf16* outputs;  // [kBandWarps, 16]
@@ -36,7 +36,7 @@ struct BandForwardMemory {
   }
 };
 
-__device__ uint4 gate_piece(const uint4& values, const uint4& gates) {
+__device__ uint4 gate_vector(const uint4& values, const uint4& gates) {
   const auto* value = reinterpret_cast<const unsigned*>(&values);
   const auto* gate = reinterpret_cast<const unsigned*>(&gates);
   uint4 made;
@@ -48,9 +48,9 @@ __device__ uint4 gate_piece(const uint4& values, const uint4& gates) {
   return made;
 }
 
-// Brings the rows of the steps, and gates them where they are gated: each thread the very pieces it
-// copied, so that it need wait for none but itself.
-template <bool kGlu, int kAhead>
+// Loads the rows of the steps and applies the gate. Each thread gates the vectors that it copied
+// itself, so that it waits for no other thread.
+template <bool kGlu, int kPrefetch>
 struct BandInput {
   const BandShape& shape;
   const BandForwardMemory& memory;
@@ -63,14 +63,14 @@ struct BandInput {
       const int added = added_row(shape, step);
       copy_to_ring(shape, rows, first + added, added % shape.ring, shape.chunk, memory.ring);
       if constexpr (kGlu) {
-        bf16* gates = memory.gates + step % kAhead * shape.chunk * kBandStrip;
-        rows.for_pieces(
-            first + added, shape.chunk, [&](int row, int piece, const bf16* from, bool exists) {
-              copy_16_async(band_piece(gates, row, piece), from + shape.channels, exists);
-            });
+        bf16* gates = memory.gates + step % kPrefetch * shape.chunk * kBandStrip;
+        rows.for_vectors(first + added, shape.chunk,
+                         [&](int row, int vec, const bf16* from, bool exists) {
+                           cp_async_16(band_vector(gates, row, vec), from + shape.channels, exists);
+                         });
       }
     }
-    end_copy_group();
+    cp_async_commit_group();
   }
 
   __device__ void begin_halo() const {
@@ -78,23 +78,23 @@ struct BandInput {
   }
 
   __device__ void gate_halo() const {
-    rows.for_pieces(first, shape.reach(), [&](int row, int piece, const bf16* from, bool exists) {
+    rows.for_vectors(first, shape.reach(), [&](int row, int vec, const bf16* from, bool exists) {
       uint4 made{};
       if (exists) {
-        made = gate_piece(*reinterpret_cast<const uint4*>(from),
-                          *reinterpret_cast<const uint4*>(from + shape.channels));
+        made = gate_vector(*reinterpret_cast<const uint4*>(from),
+                           *reinterpret_cast<const uint4*>(from + shape.channels));
       }
-      *reinterpret_cast<uint4*>(band_piece(memory.ring, row, piece)) = made;
+      *reinterpret_cast<uint4*>(band_vector(memory.ring, row, vec)) = made;
     });
   }
 
   __device__ void gate_step(int step) const {
     const int added = added_row(shape, step) % shape.ring;
-    bf16* gates = memory.gates + step % kAhead * shape.chunk * kBandStrip;
-    rows.for_pieces(0, shape.chunk, [&](int row, int piece, const bf16*, bool) {
+    bf16* gates = memory.gates + step % kPrefetch * shape.chunk * kBandStrip;
+    rows.for_vectors(0, shape.chunk, [&](int row, int vec, const bf16*, bool) {
       auto* value =
-          reinterpret_cast<uint4*>(band_piece(memory.ring, ring_row(shape, added + row), piece));
-      *value = gate_piece(*value, *reinterpret_cast<uint4*>(band_piece(gates, row, piece)));
+          reinterpret_cast<uint4*>(band_vector(memory.ring, ring_row(shape, added + row), vec));
+      *value = gate_vector(*value, *reinterpret_cast<uint4*>(band_vector(gates, row, vec)));
     });
   }
 };
@@ -102,22 +102,22 @@ struct BandInput {
 template <bool kGlu, int kBlocks>
 __global__ void __launch_bounds__(kBandThreads, 6)
     band_forward_kernel(BandShape shape, BandForwardArrays arrays) {
-  constexpr int kAhead = BandForwardWork<kGlu, kBlocks>::kAhead;
-  wait_for_work_before();
+  constexpr int kPrefetch = BandForwardWork<kGlu, kBlocks>::kPrefetch;
+  grid_dependency_wait();
   extern __shared__ uint4 shared_memory[];
   const BandForwardMemory memory(shape, shared_memory);
-  const BandPlace place(shape);
-  const int channel = place.strip * kBandStrip;
+  const BandCoord coord(shape);
+  const int channel = coord.strip * kBandStrip;
   const int pitch = shape.channels * (kGlu ? 2 : 1);
-  const int64_t sequence = int64_t{place.batch} * shape.time;
-  const BandInput<kGlu, kAhead> input{shape,
-                                      memory,
-                                      {arrays.x + sequence * pitch + channel, pitch,
-                                       real_length(arrays.lengths, place.batch, shape.time)},
-                                      place.first - shape.left,
-                                      place.steps};
+  const int64_t sequence = int64_t{coord.batch} * shape.time;
+  const BandInput<kGlu, kPrefetch> input{shape,
+                                         memory,
+                                         {arrays.x + sequence * pitch + channel, pitch,
+                                          real_length(arrays.lengths, coord.batch, shape.time)},
+                                         coord.first - shape.left,
+                                         coord.steps};
   input.begin_halo();
-  for (int step = 0; step < kAhead; ++step) input.begin_step(step);
+  for (int step = 0; step < kPrefetch; ++step) input.begin_step(step);
   BandTaps<kBlocks> taps;
   taps.load(arrays.taps + channel / shape.head_width * shape.kernel, shape.kernel, false);
   if constexpr (kGlu) input.gate_halo();
@@ -125,19 +125,19 @@ __global__ void __launch_bounds__(kBandThreads, 6)
   const int warp = threadIdx.x / kLanes;
   bf16* outputs = memory.outputs + warp * kBandTile * kBandStrip;
   bf16* y = arrays.y + sequence * shape.channels + channel;
-  for (int step = 0; step < place.steps; ++step) {
-    wait_for_copy_groups<kAhead - 1>();
+  for (int step = 0; step < coord.steps; ++step) {
+    cp_async_wait_group<kPrefetch - 1>();
     if constexpr (kGlu) input.gate_step(step);
     __syncthreads();
-    input.begin_step(step + kAhead);
+    input.begin_step(step + kPrefetch);
     const int start = step * shape.chunk % shape.ring;
     for (int task = warp; task * kBandTile < shape.chunk; task += kBandWarps) {
       const int row = band_task_row(shape, task);
       BandSums sums = {};
-      multiply_taps(shape, taps, memory.ring, start + row, sums);
-      keep_sums(outputs, sums);
+      matmul_taps(shape, taps, memory.ring, start + row, sums);
+      store_sums(outputs, sums);
       __syncwarp();
-      const int position = place.first + step * shape.chunk + row;
+      const int position = coord.first + step * shape.chunk + row;
       store_band_rows(outputs, 0, 1, [&](int r) {
         const int at = position + r * shape.dilation;
         return at < shape.time ? y + int64_t{at} * shape.channels : nullptr;
@@ -154,9 +154,9 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
   return with_bool(shape.glu, [&](auto glu) {
     return with_band_blocks(shape.kernel, [&](auto size) {
       using Work = BandForwardWork<glu.value, size.value>;
-      const BandShape band = band_shape(shape, Work::kRows, Work::kAhead);
-      const size_t bytes = BandForwardMemory::bytes(band, glu.value ? Work::kAhead : 0);
-      if (bytes > kBandMostBytes) return false;
+      const BandShape band = band_shape(shape, Work::kRows, Work::kPrefetch);
+      const size_t bytes = BandForwardMemory::bytes(band, glu.value ? Work::kPrefetch : 0);
+      if (bytes > kBandMaxBytes) return false;
       const unsigned blocks =
           checked_grid(shape.batch * band.segments * band.strips, "conv_forward");
       const auto kernel = band_forward_kernel<glu.value, size.value>;

@@ -7,7 +7,7 @@ namespace convseq::kernels {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kSlices = 32;  // how many blocks share the sum of one tap
+constexpr int64_t kSlices = 32;  // blocks per sum of one tap
 
 struct DirectShape {
   int64_t batch;
@@ -28,19 +28,19 @@ struct DirectShape {
         left(static_cast<int>(shape.left)) {}
 };
 
-struct Place {
+struct OutputCoord {
   int batch;
   int position;
   int channel;
 };
 
-__device__ Place place_of(const DirectShape& shape, int64_t index) {
+__device__ OutputCoord coord_of(const DirectShape& shape, int64_t index) {
   const int64_t row = index / shape.channels;
   return {static_cast<int>(row / shape.time), static_cast<int>(row % shape.time),
           static_cast<int>(index % shape.channels)};
 }
 
-// The convolution's input, gated or not, zero where padded.
+// The input of the convolution, gated or not, zero where padded.
 template <class T, bool kGlu>
 struct Input {
   const T* x;
@@ -63,26 +63,26 @@ __global__ void direct_forward_kernel(DirectShape shape, Input<T, kGlu> input, c
                                       T* y) {
   const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (index >= shape.batch * shape.time * shape.channels) return;
-  const Place place = place_of(shape, index);
-  const float* own = taps + place.channel / (shape.channels / shape.heads) * shape.kernel;
+  const OutputCoord coord = coord_of(shape, index);
+  const float* own = taps + coord.channel / (shape.channels / shape.heads) * shape.kernel;
   float sum = 0;
   for (int j = 0; j < shape.kernel; ++j) {
-    const int position = place.position - shape.left + j * shape.dilation;
-    sum += own[j] * input.at(shape, place.batch, position, place.channel);
+    const int position = coord.position - shape.left + j * shape.dilation;
+    sum += own[j] * input.at(shape, coord.batch, position, coord.channel);
   }
   y[index] = from_float<T>(sum);
 }
 
-// The gradient of the gate's two halves, or of the input itself, at its place in dx.
+// Stores the gradient of the two halves of the gate, or of the input itself.
 template <class T, bool kGlu>
 __device__ void store_input_gradient(const DirectShape& shape, const T* x, T* dx, int64_t index,
                                      bool real, float gradient) {
   if constexpr (kGlu) {
     const int64_t at = index / shape.channels * 2 * shape.channels + index % shape.channels;
     const float value = to_float(x[at]);
-    const float open = sigmoid(to_float(x[at + shape.channels]));
-    dx[at] = from_float<T>(real ? gradient * open : 0.f);
-    dx[at + shape.channels] = from_float<T>(real ? gradient * value * open * (1.f - open) : 0.f);
+    const float sigma = sigmoid(to_float(x[at + shape.channels]));
+    dx[at] = from_float<T>(real ? gradient * sigma : 0.f);
+    dx[at + shape.channels] = from_float<T>(real ? gradient * value * sigma * (1.f - sigma) : 0.f);
   } else {
     dx[index] = from_float<T>(real ? gradient : 0.f);
   }
@@ -93,15 +93,15 @@ __global__ void direct_input_gradient_kernel(DirectShape shape, Input<T, kGlu> i
                                              const float* taps, const T* dy, T* dx) {
   const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (index >= shape.batch * shape.time * shape.channels) return;
-  const Place place = place_of(shape, index);
-  const bool real = place.position < real_length(input.lengths, place.batch, shape.time);
-  const float* own = taps + place.channel / (shape.channels / shape.heads) * shape.kernel;
-  const int64_t sequence = int64_t{place.batch} * shape.time;
+  const OutputCoord coord = coord_of(shape, index);
+  const bool real = coord.position < real_length(input.lengths, coord.batch, shape.time);
+  const float* own = taps + coord.channel / (shape.channels / shape.heads) * shape.kernel;
+  const int64_t sequence = int64_t{coord.batch} * shape.time;
   float sum = 0;
   for (int j = 0; real && j < shape.kernel; ++j) {
-    const int position = place.position + shape.left - j * shape.dilation;
+    const int position = coord.position + shape.left - j * shape.dilation;
     if (position < 0 || position >= shape.time) continue;
-    sum += own[j] * to_float(dy[(sequence + position) * shape.channels + place.channel]);
+    sum += own[j] * to_float(dy[(sequence + position) * shape.channels + coord.channel]);
   }
   store_input_gradient<T, kGlu>(shape, input.x, dx, index, real, sum);
 }
@@ -129,28 +129,28 @@ __global__ void direct_tap_gradient_kernel(DirectShape shape, Input<T, kGlu> inp
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;  // [slices, k, heads]
 }
 
-constexpr int kColumns = 32;  // taps of a block below; as many threads share each
+constexpr int kColumns = 32;  // taps per block below, and threads per tap
 
 __global__ void __launch_bounds__(kColumns* kColumns)
     sum_partials_kernel(const float* partial, int64_t slices, int groups, int heads, int kernel,
                         float* dtaps) {
-  wait_for_work_before();
+  grid_dependency_wait();
   __shared__ float sums[kColumns][kColumns + 1];
   const int column = threadIdx.x % kColumns;
-  const int share = threadIdx.x / kColumns;
+  const int slot = threadIdx.x / kColumns;
   const int width = groups / heads;
   const int output = blockIdx.x * kColumns + column;  // tap · heads + head
   float sum = 0;
   if (output < heads * kernel) {
     const int64_t first = int64_t{output} * width;
-    for (int64_t slice = share; slice < slices; slice += kColumns) {
+    for (int64_t slice = slot; slice < slices; slice += kColumns) {
       const float* from = partial + slice * kernel * groups + first;
       for (int g = 0; g < width; ++g) sum += from[g];
     }
   }
-  sums[share][column] = sum;
+  sums[slot][column] = sum;
   __syncthreads();
-  if (share != 0 || output >= heads * kernel) return;
+  if (slot != 0 || output >= heads * kernel) return;
   sum = 0;
 #pragma unroll
   for (int i = 0; i < kColumns; ++i) sum += sums[i][column];

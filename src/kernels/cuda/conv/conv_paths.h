@@ -4,8 +4,8 @@
 
 #include "convseq/kernels/conv.h"
 
-// The ways a static convolution is made, fastest first. Those that return false have done nothing:
-// the shape or the alignment is not theirs.
+// The algorithms of static convolutions, fastest first. Those that return false have done nothing,
+// because they do not support the shape or the alignment.
 namespace convseq::kernels {
 
 // On the tensor cores: bf16, heads of whole strips of 64 channels, short kernels.
@@ -13,12 +13,12 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
 bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t band_backward_workspace(const ConvShape& shape);
 
-// Tile by tile from shared memory: any heads, both types.
+// From tiles in shared memory: any heads, both types.
 bool tile_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
 bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t tile_backward_workspace(const ConvShape& shape);
 
-// One output a thread, straight from global memory: odd channel counts, taps that reach far.
+// One output per thread, from global memory: odd channel counts, taps with a long reach.
 void direct_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
 void direct_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t direct_backward_workspace(const ConvShape& shape);

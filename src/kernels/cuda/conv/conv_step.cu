@@ -13,11 +13,11 @@ struct StepShape {
   int kernel;
   int dilation;
   int64_t position;
-  int64_t tap_stride;  // from row to row; 0: they share one set
-  bool softmax;        // of the taps given
+  int64_t tap_stride;  // from one row to the next; 0: all rows share one set
+  bool softmax;        // apply a softmax to the taps
 };
 
-// One channel of one row a thread: no other reads or writes its slots of the ring.
+// One thread per channel of a row: no other thread accesses its slots of the ring buffer.
 template <class T, class Tap>
 __global__ void __launch_bounds__(kThreads)
     conv_step_kernel(StepShape shape, const T* x, const Tap* taps, T* ring, T* y) {

@@ -2,18 +2,17 @@
 
 #include "convseq/kernels/cuda/common.cuh"
 
-// The tile that static convolutions work on, forward and backward. A block owns one sequence, one
-// strip of 64 channels and some rows of time. It keeps the rows its taps reach in shared memory, in
-// the type of the activations, and reads each many times from there. A worker is the few lanes of a
-// warp that cover a strip, V channels a lane; it makes R outputs, `dilation` steps apart, while one
-// window of rows slides past its registers. A dilated convolution so is a plain one whose rows lie
-// further apart.
+// The tile of static convolutions, forward and backward. A block computes one sequence, one strip
+// of 64 channels and some rows of time. It keeps all rows that its taps read in shared memory, in
+// the type of the activations. A worker is a group of lanes that covers a strip with V channels per
+// lane; it computes R outputs, `dilation` steps apart, from a window of rows that slides through
+// registers. A dilated convolution is thus a plain one whose rows are further apart.
 namespace convseq::kernels {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kLanes;
 constexpr int kStrip = 64;
-constexpr size_t kTileBytes = 96 * 1024;  // two blocks a multiprocessor at the least
+constexpr size_t kTileBytes = 96 * 1024;  // at least two blocks per multiprocessor
 
 struct TileShape {
   int time;
@@ -29,7 +28,7 @@ struct TileShape {
   __host__ __device__ int reach() const { return (kernel - 1) * dilation; }
 };
 
-struct BlockPlace {
+struct BlockCoord {
   int batch;
   int tile;
   int first;    // position of the block's first output
@@ -37,7 +36,7 @@ struct BlockPlace {
 };
 
 // Strips are innermost: blocks that run together read whole rows of memory.
-__device__ inline BlockPlace block_place(const TileShape& shape) {
+__device__ inline BlockCoord block_coord(const TileShape& shape) {
   const int strip = blockIdx.x % shape.strips;
   const int tile = blockIdx.x / shape.strips % shape.tiles;
   const int batch = blockIdx.x / shape.strips / shape.tiles;
@@ -52,7 +51,7 @@ struct Rows {
   int real;
 };
 
-// Which 16-byte piece of the tile's rows a thread brings.
+// The 16-byte piece of the tile's rows that a thread loads.
 template <class T>
 struct Piece {
   static constexpr int kValues = 16 / sizeof(T);
@@ -62,8 +61,8 @@ struct Piece {
   int row = threadIdx.x / kPerRow;
 };
 
-// Tile row i holds position first + i; zero where there is none. Returns at once:
-// wait_for_copies().
+// Copies position first + i to tile row i, zeros where there is none. Asynchronous: call
+// cp_async_wait_all().
 template <int kPitch = kStrip, class T>
 __device__ void fill_plain(T* tile, int count, const Rows<T>& rows, int first, int channel,
                            int channels) {
@@ -74,22 +73,22 @@ __device__ void fill_plain(T* tile, int count, const Rows<T>& rows, int first, i
     const bool real = in_strip && position >= 0 && position < rows.real;
     const T* from =
         rows.start + (real ? int64_t{position} * rows.pitch + channel + piece.column : 0);
-    copy_16_async(tile + i * kPitch + piece.column, from, real);
+    cp_async_16(tile + i * kPitch + piece.column, from, real);
   }
 }
 
-// The same of the gated value: the first half of each row times the sigmoid of its second.
+// The same for the gated value: the first half of each row times the sigmoid of its second.
 template <class T>
 __device__ void fill_gated(T* tile, int count, const Rows<T>& rows, int first, int channel,
                            int channels) {
-  constexpr int kAhead = 4;  // loads under way before the first is used
+  constexpr int kPrefetch = 4;  // loads in flight before the first is used
   constexpr int N = Piece<T>::kValues;
   const Piece<T> piece;
   const bool in_strip = channel + piece.column < channels;
-  for (int base = piece.row; base < count; base += kAhead * Piece<T>::kRowStep) {
-    Pack<T, N> value[kAhead], gate[kAhead];
+  for (int base = piece.row; base < count; base += kPrefetch * Piece<T>::kRowStep) {
+    Pack<T, N> value[kPrefetch], gate[kPrefetch];
 #pragma unroll
-    for (int n = 0; n < kAhead; ++n) {
+    for (int n = 0; n < kPrefetch; ++n) {
       const int position = first + base + n * Piece<T>::kRowStep;
       value[n] = gate[n] = Pack<T, N>{};
       if (in_strip && position >= 0 && position < rows.real &&
@@ -100,7 +99,7 @@ __device__ void fill_gated(T* tile, int count, const Rows<T>& rows, int first, i
       }
     }
 #pragma unroll
-    for (int n = 0; n < kAhead; ++n) {
+    for (int n = 0; n < kPrefetch; ++n) {
       const int i = base + n * Piece<T>::kRowStep;
       if (i >= count) break;
       float a[N], g[N];
@@ -113,7 +112,7 @@ __device__ void fill_gated(T* tile, int count, const Rows<T>& rows, int first, i
   }
 }
 
-// Which outputs a worker makes: V channels a lane, R positions `dilation` apart.
+// The outputs of a worker: V channels per lane, R positions `dilation` apart.
 template <int V, int R>
 struct Worker {
   static constexpr int kLanesPerRow = kStrip / V;
@@ -131,7 +130,7 @@ struct Worker {
   }
 };
 
-// The taps of a lane's channels: one set where the whole strip shares a head.
+// The taps of a lane's channels: one set where the whole strip belongs to one head.
 template <bool kShared, int V, int K>
 struct LaneTaps {
   float values[kShared ? 1 : V][K];
@@ -174,7 +173,7 @@ __device__ void add_window(const T* row, int stride, const LaneTaps<kShared, V, 
   });
 }
 
-// The taps of a kernel size not known to the compiler, cut into pieces of sizes that are:
+// Cuts the taps of a kernel size that is not known at compile time into pieces of sizes that are:
 // use(constant<N>, first tap).
 template <class Use>
 __device__ void for_tap_pieces(int kernel, Use use) {
@@ -196,8 +195,8 @@ __device__ void add_any_window(const T* row, int stride, const float* taps, cons
   });
 }
 
-// Calls use(constant<k>) for the kernel sizes that are worth their own code, else use(constant<0>).
-// Shared taps in bf16 come here only if the tensor cores could not take them.
+// Calls use(constant<k>) for kernel sizes with specialised code, else use(constant<0>). Shared taps
+// in bf16 get here only where the tensor-core kernels do not support the shape.
 template <class T, bool kShared, class Use>
 auto with_kernel_size(int64_t kernel, Use use) {
   if constexpr (std::is_same_v<T, bf16> && kShared) {
@@ -229,7 +228,7 @@ auto with_kernel_size(int64_t kernel, Use use) {
 // tasks.
 inline TileShape tile_shape(const ConvShape& shape, int rows, int run) {
   const int most = shape.type == Type::Bf16 ? rows : rows / 2;
-  const int wanted = rows_of_block(shape, ceil_div<int64_t>(shape.channels, kStrip), most, 64);
+  const int wanted = rows_per_block(shape, ceil_div<int64_t>(shape.channels, kStrip), most, 64);
   TileShape tile{};
   tile.time = static_cast<int>(shape.time);
   tile.channels = static_cast<int>(shape.channels);

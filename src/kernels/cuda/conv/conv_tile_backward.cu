@@ -3,12 +3,12 @@
 #include "convseq/kernels/cuda/conv/conv_tile_partials.cuh"
 
 // The tile holds rows of dy: dx[s] = sum_j taps[j] · dy[s + left − j · dilation], and the same rows
-// times the input at s alone give the taps' gradient. So only dy is read beyond a block's own rows,
+// times the input at s give the gradient of the taps. So only dy is read beyond a block's own rows,
 // and every input is gated once.
 namespace convseq::kernels {
 namespace {
 
-// V channels a lane, R positions a task, kRows positions a block.
+// V channels per lane, R positions per task, kRows positions per block.
 template <int K>
 struct BackwardWork {
   static constexpr int V = 2;
@@ -45,17 +45,17 @@ struct OwnInputs {
     }
   }
 
-  // What the convolution saw, and how far the gate was open.
-  __device__ void gated(float (&inputs)[R][V], float (&open)[kGlu ? R : 1][V]) const {
+  // The gated inputs of the convolution, and σ of the gates.
+  __device__ void gated(float (&inputs)[R][V], float (&sigma)[kGlu ? R : 1][V]) const {
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       unpack(value[r], inputs[r]);
       if constexpr (kGlu) {
-        unpack(gate[r], open[r]);
+        unpack(gate[r], sigma[r]);
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          open[r][v] = sigmoid(open[r][v]);
-          inputs[r][v] *= open[r][v];
+          sigma[r][v] = sigmoid(sigma[r][v]);
+          inputs[r][v] *= sigma[r][v];
         }
       }
     }
@@ -65,12 +65,12 @@ struct OwnInputs {
 // With u = a · σ(g): da = du · σ, dg = du · u · (1 − σ).
 template <class T, bool kGlu, int V>
 __device__ void store_gradient(T* dx, int channels, bool real, const float (&gradient)[V],
-                               const float (&input)[V], const float (&open)[V]) {
+                               const float (&input)[V], const float (&sigma)[V]) {
   float of_value[V], of_gate[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    of_value[v] = real ? (kGlu ? gradient[v] * open[v] : gradient[v]) : 0.f;
-    if constexpr (kGlu) of_gate[v] = real ? gradient[v] * input[v] * (1.f - open[v]) : 0.f;
+    of_value[v] = real ? (kGlu ? gradient[v] * sigma[v] : gradient[v]) : 0.f;
+    if constexpr (kGlu) of_gate[v] = real ? gradient[v] * input[v] * (1.f - sigma[v]) : 0.f;
   }
   store_values(dx, of_value);
   if constexpr (kGlu) store_values(dx + channels, of_gate);
@@ -79,21 +79,22 @@ __device__ void store_gradient(T* dx, int channels, bool real, const float (&gra
 template <class T, bool kGlu, int V, int R>
 __device__ void store_gradients(const TileShape& shape, const Rows<T>& rows, T* dx, int position,
                                 int channel, const float (&gradients)[R][V],
-                                const float (&inputs)[R][V], const float (&open)[kGlu ? R : 1][V]) {
+                                const float (&inputs)[R][V],
+                                const float (&sigma)[kGlu ? R : 1][V]) {
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     const int at = position + r * shape.dilation;
     if (at >= shape.time) continue;
     store_gradient<T, kGlu>(dx + int64_t{at} * rows.pitch + channel, shape.channels, at < rows.real,
-                            gradients[r], inputs[r], open[kGlu ? r : 0]);
+                            gradients[r], inputs[r], sigma[kGlu ? r : 0]);
   }
 }
 
-// What both kernels below begin with: the block's place, its rows, and the tile on its way.
+// The common start of both kernels below: coordinates, rows, and the copy of the tile.
 template <class T, bool kGlu, int V, int R>
 struct BackwardBlock {
   using Work = Worker<V, R>;
-  BlockPlace place;
+  BlockCoord coord;
   Rows<T> x;
   T* dx;
   T* tile;
@@ -103,21 +104,21 @@ struct BackwardBlock {
   int tasks;
 
   __device__ BackwardBlock(const TileShape& shape, const BackwardArrays<T>& arrays, T* shared)
-      : place(block_place(shape)), tile(shared) {
-    const int64_t sequence = int64_t{place.batch} * shape.time;
+      : coord(block_coord(shape)), tile(shared) {
+    const int64_t sequence = int64_t{coord.batch} * shape.time;
     const Rows<T> dy{arrays.dy + sequence * shape.channels, shape.channels, shape.time};
-    fill_plain(tile, shape.rows + shape.reach(), dy, place.first + shape.left - shape.reach(),
-               place.channel, shape.channels);
+    fill_plain(tile, shape.rows + shape.reach(), dy, coord.first + shape.left - shape.reach(),
+               coord.channel, shape.channels);
     const int pitch = shape.channels * (kGlu ? 2 : 1);
-    x = {arrays.x + sequence * pitch, pitch, real_length(arrays.lengths, place.batch, shape.time)};
+    x = {arrays.x + sequence * pitch, pitch, real_length(arrays.lengths, coord.batch, shape.time)};
     dx = arrays.dx + sequence * pitch;
-    channel = place.channel + worker.column;
+    channel = coord.channel + worker.column;
     stride = shape.dilation * kStrip;
     tasks = channel < shape.channels ? Work::tasks(shape) : 0;
   }
 
   __device__ int position(const TileShape& shape, int task) const {
-    return place.first + Work::first_row(shape, task);
+    return coord.first + Work::first_row(shape, task);
   }
   __device__ const T* window(const TileShape& shape, int task) const {
     return tile + Work::first_row(shape, task) * kStrip + worker.column;
@@ -138,12 +139,12 @@ __global__ void __launch_bounds__(kThreads)
   OwnInputs<T, kGlu, V, R> own;
   int task = block.worker.index;
   if (task < block.tasks) own.load(shape, block.x, block.position(shape, task), block.channel);
-  wait_for_copies();
+  cp_async_wait_all();
   __syncthreads();
   while (task < block.tasks) {
-    float inputs[R][V], open[kGlu ? R : 1][V];
-    own.gated(inputs, open);
-    const int next = task + block.worker.kCount;  // on its way while this one is worked on
+    float inputs[R][V], sigma[kGlu ? R : 1][V];
+    own.gated(inputs, sigma);
+    const int next = task + block.worker.kCount;  // loaded while this one is computed
     if (next < block.tasks) own.load(shape, block.x, block.position(shape, next), block.channel);
     float gradients[R][V] = {};
     slide<K, R, V>(block.window(shape, task), block.stride, [&](int r, int j, const float(&dy)[V]) {
@@ -154,13 +155,13 @@ __global__ void __launch_bounds__(kThreads)
       }
     });
     store_gradients<T, kGlu>(shape, block.x, block.dx, block.position(shape, task), block.channel,
-                             gradients, inputs, open);
+                             gradients, inputs, sigma);
     task = next;
   }
-  write_partials(tap_gradient, partial_place<kShared>(shape, block.place, arrays.partial));
+  write_partials(tap_gradient, partial_coord<kShared>(shape, block.coord, arrays.partial));
 }
 
-// Any kernel size: dx first, then a few taps at a time over all tasks.
+// Any kernel size: first dx, then the gradients of a few taps at a time over all tasks.
 template <class T, bool kGlu, bool kShared>
 __global__ void __launch_bounds__(kThreads)
     conv_backward_any_kernel(TileShape shape, BackwardArrays<T> arrays) {
@@ -168,23 +169,23 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int R = BackwardWork<0>::R;
   extern __shared__ uint4 shared_memory[];
   const BackwardBlock<T, kGlu, V, R> block(shape, arrays, reinterpret_cast<T*>(shared_memory));
-  wait_for_copies();
+  cp_async_wait_all();
   __syncthreads();
   const auto for_tasks = [&](auto use) {
     for (int task = block.worker.index; task < block.tasks; task += block.worker.kCount) {
       OwnInputs<T, kGlu, V, R> own;
       own.load(shape, block.x, block.position(shape, task), block.channel);
-      float inputs[R][V], open[kGlu ? R : 1][V];
-      own.gated(inputs, open);
-      use(task, inputs, open);
+      float inputs[R][V], sigma[kGlu ? R : 1][V];
+      own.gated(inputs, sigma);
+      use(task, inputs, sigma);
     }
   };
-  for_tasks([&](int task, const auto& inputs, const auto& open) {
+  for_tasks([&](int task, const auto& inputs, const auto& sigma) {
     float gradients[R][V] = {};
     add_any_window<kShared>(block.window(shape, task), block.stride, arrays.taps, shape,
                             block.channel, -1, gradients);
     store_gradients<T, kGlu>(shape, block.x, block.dx, block.position(shape, task), block.channel,
-                             gradients, inputs, open);
+                             gradients, inputs, sigma);
   });
   for_tap_pieces(shape.kernel, [&](auto size, int j) {
     LaneTaps<kShared, V, size.value> gradient = {};
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__(kThreads)
                                 }
                               });
     });
-    PartialPlace to = partial_place<kShared>(shape, block.place, arrays.partial);
+    PartialCoord to = partial_coord<kShared>(shape, block.coord, arrays.partial);
     to.first_tap -= j;
     write_partials(gradient, to);
   });

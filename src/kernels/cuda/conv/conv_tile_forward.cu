@@ -4,8 +4,8 @@
 namespace convseq::kernels {
 namespace {
 
-// V channels a lane, R outputs a task, kRows outputs a block: long kernels want their window's rows
-// used by more outputs, and fewer taps a lane.
+// V channels per lane, R outputs per task, kRows outputs per block. Long kernels reuse each row of
+// the window for more outputs and hold fewer taps per lane.
 template <int K>
 struct ForwardWork {
   static constexpr bool kLong = K == 0 || K > 9;
@@ -29,24 +29,24 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int R = ForwardWork<K>::R;
   extern __shared__ uint4 shared_memory[];
   T* tile = reinterpret_cast<T*>(shared_memory);
-  const BlockPlace place = block_place(shape);
+  const BlockCoord coord = block_coord(shape);
 
   const int pitch = shape.channels * (kGlu ? 2 : 1);
-  const int64_t sequence = int64_t{place.batch} * shape.time;
+  const int64_t sequence = int64_t{coord.batch} * shape.time;
   const Rows<T> rows{arrays.x + sequence * pitch, pitch,
-                     real_length(arrays.lengths, place.batch, shape.time)};
+                     real_length(arrays.lengths, coord.batch, shape.time)};
   const int count = shape.rows + shape.reach();
-  const int first = place.first - shape.left;
+  const int first = coord.first - shape.left;
   if constexpr (kGlu) {
-    fill_gated(tile, count, rows, first, place.channel, shape.channels);
+    fill_gated(tile, count, rows, first, coord.channel, shape.channels);
   } else {
-    fill_plain(tile, count, rows, first, place.channel, shape.channels);
+    fill_plain(tile, count, rows, first, coord.channel, shape.channels);
   }
   const Worker<V, R> worker;
-  const int channel = place.channel + worker.column;
+  const int channel = coord.channel + worker.column;
   LaneTaps<kShared, V, K == 0 ? 1 : K> taps;
   if constexpr (K > 0) taps.load(arrays.taps, shape, channel, 0, 1);
-  wait_for_copies();
+  cp_async_wait_all();
   __syncthreads();
 
   if (channel >= shape.channels) return;
@@ -61,10 +61,10 @@ __global__ void __launch_bounds__(kThreads)
     } else {
       add_any_window<kShared>(window, stride, arrays.taps, shape, channel, 1, sums);
     }
-    T* y = arrays.y + (sequence + place.first + row) * shape.channels + channel;
+    T* y = arrays.y + (sequence + coord.first + row) * shape.channels + channel;
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-      const int position = place.first + row + r * shape.dilation;
+      const int position = coord.first + row + r * shape.dilation;
       if (position < shape.time) {
         store_values(y + int64_t{r} * shape.dilation * shape.channels, sums[r]);
       }

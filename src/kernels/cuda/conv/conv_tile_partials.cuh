@@ -2,23 +2,23 @@
 
 #include "convseq/kernels/cuda/conv/conv_tile.cuh"
 
-// A block's sums for the gradient of the taps: its lanes' registers, added up in a fixed order and
-// written to its slice of partial [slices, k, groups].
+// A block's part of the gradient of the taps: the registers of its lanes, summed in a fixed order
+// and written to the block's slice of partial [slices, k, groups].
 namespace convseq::kernels {
 
-// Sums N values over the warp's lanes, N a power of two: lane l gets the total of value l mod N.
-// Each step halves the values a lane still cares for, so that N − 1 shuffles do, not 5N.
+// Sums N values (a power of two) over the lanes of a warp: lane l gets the sum of value l mod N.
+// Each step halves the number of values per lane, which takes N − 1 shuffles instead of 5N.
 template <int N, int kHalf = N / 2>
-__device__ float spread_sum(float (&values)[N]) {
+__device__ float transpose_sum(float (&values)[N]) {
   if constexpr (kHalf > 0) {
     const bool upper = threadIdx.x & kHalf;
 #pragma unroll
     for (int i = 0; i < kHalf; ++i) {
       const float kept = upper ? values[i + kHalf] : values[i];
-      const float given = upper ? values[i] : values[i + kHalf];
-      values[i] = kept + __shfl_xor_sync(kAllLanes, given, kHalf);
+      const float sent = upper ? values[i] : values[i + kHalf];
+      values[i] = kept + __shfl_xor_sync(kAllLanes, sent, kHalf);
     }
-    return spread_sum<N, kHalf / 2>(values);
+    return transpose_sum<N, kHalf / 2>(values);
   } else {
     float sum = values[0];
 #pragma unroll
@@ -33,46 +33,46 @@ __host__ __device__ constexpr int power_of_two(int n) {
   return power;
 }
 
-// Where a block puts its sums for the taps: slice s of partial [slices, k, groups].
-struct PartialPlace {
+// Where a block writes its sums: slice s of partial [slices, k, groups].
+struct PartialCoord {
   float* slice;
   int groups;
   int group;      // of the strip's first channel
-  int first_tap;  // gradients come backwards: value j belongs to tap first_tap − j
+  int first_tap;  // gradients are in reverse order: value j belongs to tap first_tap − j
 };
 
-// One piece of shared memory for every tap count.
+// One allocation of shared memory for all tap counts.
 template <int kFloats>
 __device__ float* scratch_memory() {
   __shared__ float memory[kFloats];
   return memory;
 }
 
-// One head a strip: lanes, then warps.
+// One head per strip: sums over lanes, then over warps.
 template <int V, int K>
-__device__ void write_partials(const LaneTaps<true, V, K>& gradient, const PartialPlace& place) {
+__device__ void write_partials(const LaneTaps<true, V, K>& gradient, const PartialCoord& coord) {
   constexpr int N = power_of_two(K);
   static_assert(N <= kLanes);
   float* scratch = scratch_memory<kThreads>();
   float values[N] = {};
 #pragma unroll
   for (int j = 0; j < K; ++j) values[j] = gradient.values[0][j];
-  const float sum = spread_sum(values);
+  const float sum = transpose_sum(values);
   scratch[threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.x < K) {
     float total = 0;
 #pragma unroll
     for (int warp = 0; warp < kWarps; ++warp) total += scratch[warp * kLanes + threadIdx.x];
-    const int tap = place.first_tap - static_cast<int>(threadIdx.x);
-    place.slice[int64_t{tap} * place.groups + place.group] = total;
+    const int tap = coord.first_tap - static_cast<int>(threadIdx.x);
+    coord.slice[int64_t{tap} * coord.groups + coord.group] = total;
   }
   __syncthreads();
 }
 
-// Every channel its own sum: workers of a warp, then warps, a few taps at a time.
+// One sum per channel: over the workers of a warp, then over warps, a few taps at a time.
 template <int V, int K>
-__device__ void write_partials(const LaneTaps<false, V, K>& gradient, const PartialPlace& place) {
+__device__ void write_partials(const LaneTaps<false, V, K>& gradient, const PartialCoord& coord) {
   constexpr int kTaps = kThreads / kStrip;
   constexpr int kLanesPerRow = kStrip / V;
   float* scratch = scratch_memory<kWarps * kTaps * kStrip>();
@@ -95,26 +95,26 @@ __device__ void write_partials(const LaneTaps<false, V, K>& gradient, const Part
       }
     }
     __syncthreads();
-    if (first + own_tap < K && place.group + column < place.groups) {
+    if (first + own_tap < K && coord.group + column < coord.groups) {
       float total = 0;
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp)
         total += scratch[warp * kTaps * kStrip + threadIdx.x];
-      const int tap = place.first_tap - first - own_tap;
-      place.slice[int64_t{tap} * place.groups + place.group + column] = total;
+      const int tap = coord.first_tap - first - own_tap;
+      coord.slice[int64_t{tap} * coord.groups + coord.group + column] = total;
     }
     __syncthreads();
   }
 }
 
 template <bool kShared>
-__device__ PartialPlace partial_place(const TileShape& shape, const BlockPlace& place,
+__device__ PartialCoord partial_coord(const TileShape& shape, const BlockCoord& coord,
                                       float* partial) {
-  // Where a head spans several strips, each strip has a slot of its own.
+  // Where a head spans several strips, each strip has its own slot.
   const int groups = kShared ? shape.strips : shape.channels;
-  const int64_t slice = int64_t{place.batch} * shape.tiles + place.tile;
+  const int64_t slice = int64_t{coord.batch} * shape.tiles + coord.tile;
   return {partial + slice * shape.kernel * groups, groups,
-          kShared ? place.channel / kStrip : place.channel, shape.kernel - 1};
+          kShared ? coord.channel / kStrip : coord.channel, shape.kernel - 1};
 }
 
 }  // namespace convseq::kernels

@@ -5,8 +5,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Where a thread's V values lie: row of [B·T], channel.
-struct GluPlace {
+// The coordinates of a thread's V values: row of [B·T], channel.
+struct GluCoord {
   int64_t row;
   int channel;
   bool inside;
@@ -20,7 +20,7 @@ struct GluShape {
   const int64_t* lengths;
 
   template <int V>
-  __device__ GluPlace place() const {
+  __device__ GluCoord coord() const {
     const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
     const int packs = channels / V;
     const int64_t row = index / packs;
@@ -32,37 +32,37 @@ struct GluShape {
 
 template <class T, int V>
 __global__ void __launch_bounds__(kThreads) glu_forward_kernel(GluShape shape, const T* x, T* y) {
-  const GluPlace place = shape.place<V>();
-  if (!place.inside) return;
+  const GluCoord coord = shape.coord<V>();
+  if (!coord.inside) return;
   float value[V] = {};
-  if (place.real) {
-    const T* from = x + place.row * 2 * shape.channels + place.channel;
+  if (coord.real) {
+    const T* from = x + coord.row * 2 * shape.channels + coord.channel;
     float gate[V];
     load_values(from, value);
     load_values(from + shape.channels, gate);
 #pragma unroll
     for (int v = 0; v < V; ++v) value[v] *= sigmoid(gate[v]);
   }
-  store_values(y + place.row * shape.channels + place.channel, value);
+  store_values(y + coord.row * shape.channels + coord.channel, value);
 }
 
 template <class T, int V>
 __global__ void __launch_bounds__(kThreads)
     glu_backward_kernel(GluShape shape, const T* x, const T* dy, T* dx) {
-  const GluPlace place = shape.place<V>();
-  if (!place.inside) return;
-  const int64_t at = place.row * 2 * shape.channels + place.channel;
+  const GluCoord coord = shape.coord<V>();
+  if (!coord.inside) return;
+  const int64_t at = coord.row * 2 * shape.channels + coord.channel;
   float of_value[V] = {}, of_gate[V] = {};
-  if (place.real) {
+  if (coord.real) {
     float value[V], gate[V], gradient[V];
     load_values(x + at, value);
     load_values(x + at + shape.channels, gate);
-    load_values(dy + place.row * shape.channels + place.channel, gradient);
+    load_values(dy + coord.row * shape.channels + coord.channel, gradient);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const float open = sigmoid(gate[v]);
-      of_value[v] = gradient[v] * open;
-      of_gate[v] = gradient[v] * value[v] * open * (1.f - open);
+      const float sigma = sigmoid(gate[v]);
+      of_value[v] = gradient[v] * sigma;
+      of_gate[v] = gradient[v] * value[v] * sigma * (1.f - sigma);
     }
   }
   store_values(dx + at, of_value);
@@ -74,7 +74,7 @@ GluShape glu_shape(const ConvShape& shape, const int64_t* lengths) {
           lengths};
 }
 
-// Calls use(T{}, constant<V>, blocks): 16 bytes a thread where rows divide into them.
+// Calls use(T{}, constant<V>, blocks): 16 bytes per thread where rows are divisible by that.
 template <class Use>
 void with_pack(const ConvShape& shape, bool aligned, const char* what, Use use) {
   with_type(shape.type, [&](auto type) {

@@ -3,7 +3,7 @@
 #include "convseq/kernels/conv.h"
 #include "convseq/kernels/cuda/common.cuh"
 
-// A warp a head: k is small, and the time that counts is that of a launch.
+// One warp per head: k is small, and the launch takes most of the time.
 namespace convseq::kernels {
 namespace {
 
@@ -15,34 +15,34 @@ __device__ int64_t head_of_warp() { return int64_t{blockIdx.x} * kWarps + thread
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     tap_softmax_kernel(int64_t heads, int kernel, const T* logits, float* taps) {
-  wait_for_work_before();
+  grid_dependency_wait();
   const int64_t head = head_of_warp();
   if (head >= heads) return;
   const int lane = threadIdx.x % kLanes;
   const T* from = logits + head * kernel;
   float* to = taps + head * kernel;
-  float most = -FLT_MAX, sum = 0;
-  for (int j = lane; j < kernel; j += kLanes) most = fmaxf(most, to_float(from[j]));
-  most = warp_max(most);
-  for (int j = lane; j < kernel; j += kLanes) sum += expf(to_float(from[j]) - most);
+  float max_logit = -FLT_MAX, sum = 0;
+  for (int j = lane; j < kernel; j += kLanes) max_logit = fmaxf(max_logit, to_float(from[j]));
+  max_logit = warp_max(max_logit);
+  for (int j = lane; j < kernel; j += kLanes) sum += expf(to_float(from[j]) - max_logit);
   sum = warp_sum(sum);
-  for (int j = lane; j < kernel; j += kLanes) to[j] = expf(to_float(from[j]) - most) / sum;
+  for (int j = lane; j < kernel; j += kLanes) to[j] = expf(to_float(from[j]) - max_logit) / sum;
 }
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     tap_softmax_backward_kernel(int64_t heads, int kernel, const float* taps, const float* dtaps,
                                 T* dlogits) {
-  wait_for_work_before();
+  grid_dependency_wait();
   const int64_t head = head_of_warp();
   if (head >= heads) return;
   const int lane = threadIdx.x % kLanes;
   const float *y = taps + head * kernel, *dy = dtaps + head * kernel;
-  float mean = 0;
-  for (int j = lane; j < kernel; j += kLanes) mean += y[j] * dy[j];
-  mean = warp_sum(mean);
+  float dot = 0;
+  for (int j = lane; j < kernel; j += kLanes) dot += y[j] * dy[j];
+  dot = warp_sum(dot);
   for (int j = lane; j < kernel; j += kLanes) {
-    dlogits[head * kernel + j] = from_float<T>(y[j] * (dy[j] - mean));
+    dlogits[head * kernel + j] = from_float<T>(y[j] * (dy[j] - dot));
   }
 }
 

@@ -4,19 +4,19 @@
 
 namespace convseq::kernels {
 
-// What turns logits into taps: exp(x − most) · scale. Of taps given as they are: nothing.
+// The softmax of logits is exp(x − max_logit) · scale.
 struct TapScale {
-  float most = 0;
+  float max_logit = 0;
   float scale = 1;
 };
 
 template <class Tap>
 __device__ TapScale tap_scale(const Tap* logits, int kernel) {
-  float most = to_float(logits[0]);
-  for (int j = 1; j < kernel; ++j) most = fmaxf(most, to_float(logits[j]));
+  float max_logit = to_float(logits[0]);
+  for (int j = 1; j < kernel; ++j) max_logit = fmaxf(max_logit, to_float(logits[j]));
   float sum = 0;
-  for (int j = 0; j < kernel; ++j) sum += __expf(to_float(logits[j]) - most);
-  return {most, 1.f / sum};
+  for (int j = 0; j < kernel; ++j) sum += __expf(to_float(logits[j]) - max_logit);
+  return {max_logit, 1.f / sum};
 }
 
 // The taps of one head at one position.
@@ -35,7 +35,7 @@ struct TapSet {
 
   __device__ float at(int j) const {
     const float value = to_float(values[j]);
-    return softmax ? __expf(value - scale.most) * scale.scale : value;
+    return softmax ? __expf(value - scale.max_logit) * scale.scale : value;
   }
 };
 

@@ -9,11 +9,12 @@ using namespace cross_entropy;
 
 constexpr int kPack = 4;
 
-// Of a row in the registers of a block: packs of a thread, blocks on a multiprocessor.
+// With P packs per thread: the longest row that fits the registers of a block, blocks per
+// multiprocessor.
 template <int P>
-constexpr int64_t kMostClasses = int64_t{kThreads * kPack} * P;
+constexpr int64_t kMaxClasses = int64_t{kThreads * kPack} * P;
 template <int P>
-constexpr int kResident = P <= 4 ? 3 : 1;
+constexpr int kBlocksPerSm = P <= 4 ? 3 : 1;
 
 template <class T>
 __device__ T* gradient_of(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
@@ -26,10 +27,10 @@ __device__ float4* result_of(const CrossEntropyArrays& arrays, int64_t row) {
   return reinterpret_cast<float4*>(arrays.rows) + row;
 }
 
-// A row that does not count: zeros throughout.
+// A row that is ignored: zero loss and gradient.
 template <int V, class T>
-__device__ void leave_out(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
-                          int64_t row, T* gradient) {
+__device__ void write_zeros(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays,
+                            int64_t row, T* gradient) {
   if (threadIdx.x == 0) *result_of(arrays, row) = make_float4(0, 0, 0, 0);
   if (gradient == nullptr) return;
   const float zeros[V] = {};
@@ -37,131 +38,132 @@ __device__ void leave_out(const CrossEntropyShape& shape, const CrossEntropyArra
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) store_values(gradient + c, zeros);
 }
 
-// Any number of classes, a block a row. The second time the row is read it comes from the cache.
+// Any number of classes, one block per row. The second read of the row comes from the cache.
 template <class T, int V>
 __global__ void __launch_bounds__(kThreads)
     general_kernel(CrossEntropyShape shape, CrossEntropyArrays arrays) {
-  __shared__ Seen of_warps[kWarps];
+  __shared__ SoftmaxStats warp_stats[kWarps];
   const int64_t row = blockIdx.x;
   const int classes = static_cast<int>(shape.classes);
   const int64_t label = arrays.labels[row];
   const float* logits = arrays.logits + row * classes;
   T* gradient = gradient_of<T>(shape, arrays, row);
-  if (label == shape.ignored) return leave_out<V>(shape, arrays, row, gradient);
+  if (label == shape.ignored) return write_zeros<V>(shape, arrays, row, gradient);
 
-  Seen seen;
+  SoftmaxStats stats;
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
     float x[V];
     load_values(logits + c, x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) seen.add(x[v] * shape.scale, c + v);
+    for (int v = 0; v < V; ++v) stats.add(x[v] * shape.scale, c + v);
   }
-  const Seen all = of_block(seen, of_warps);
-  const RowLoss loss(arrays, row, all);
-  if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logits[label]);
+  const SoftmaxStats row_stats = block_reduce(stats, warp_stats);
+  const RowLoss loss(arrays, row, row_stats);
+  if (threadIdx.x == 0)
+    *result_of(arrays, row) = loss.result(shape, row_stats, label, logits[label]);
   if (gradient == nullptr) return;
-  const GradientRule rule = loss.rule(shape, label);
+  const GradientCoefficients coefficients = loss.coefficients(shape, label);
   for (int c = threadIdx.x * V; c < classes; c += kThreads * V) {
     float x[V];
     load_values(logits + c, x);
 #pragma unroll
     for (int v = 0; v < V; ++v) x[v] = __expf(x[v] * shape.scale - loss.log_z);
-    rule.apply(c, x);
+    coefficients.apply(c, x);
     store_values(gradient + c, x);
   }
 }
 
-// A thread's share of a row: pack p stands at class (p · kThreads + thread) · kPack. It waits in
-// shared memory until the row before is done, then lives in registers.
+// A thread's packs of a row: pack p begins at class (p · kThreads + thread) · kPack. They are
+// prefetched to shared memory while the row before is computed, then loaded to registers.
 template <int P>
-struct Share {
+struct RowSlice {
   int classes;
-  float* waiting;  // [classes]
+  float* buffer;  // [classes]
 
-  __device__ static int place(int p) {
+  __device__ static int first_class(int p) {
     return (p * kThreads + static_cast<int>(threadIdx.x)) * kPack;
   }
   template <class Use>
-  __device__ void each_pack(Use use) const {  // use(p) for all that is there
+  __device__ void each_pack(Use use) const {  // use(p) for all packs that exist
 #pragma unroll
     for (int p = 0; p < P; ++p) {
-      if (place(p) < classes) use(p);
+      if (first_class(p) < classes) use(p);
     }
   }
   __device__ void fetch(const float* row) const {
-    each_pack([&](int p) { copy_16_async(waiting + place(p), row + place(p), true); });
+    each_pack([&](int p) { cp_async_16(buffer + first_class(p), row + first_class(p), true); });
   }
-  __device__ void take(float scale, float (&x)[P][kPack]) const {
-    wait_for_copies();
+  __device__ void load(float scale, float (&x)[P][kPack]) const {
+    cp_async_wait_all();
     each_pack([&](int p) {
-      load_values(waiting + place(p), x[p]);
+      load_values(buffer + first_class(p), x[p]);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) x[p][v] *= scale;
     });
   }
-  // The values become exp(x − the thread's largest).
-  __device__ Seen see(float (&x)[P][kPack]) const {
-    Seen seen;
+  // Replaces the values by exp(x − the thread's max_logit).
+  __device__ SoftmaxStats reduce(float (&x)[P][kPack]) const {
+    SoftmaxStats stats;
     each_pack([&](int p) {
 #pragma unroll
       for (int v = 0; v < kPack; ++v) {
-        seen.sum += x[p][v];
-        if (x[p][v] > seen.largest) seen.at = place(p) + v;
-        seen.largest = fmaxf(seen.largest, x[p][v]);
+        stats.sum += x[p][v];
+        if (x[p][v] > stats.max_logit) stats.argmax = first_class(p) + v;
+        stats.max_logit = fmaxf(stats.max_logit, x[p][v]);
       }
     });
     each_pack([&](int p) {
 #pragma unroll
       for (int v = 0; v < kPack; ++v) {
-        x[p][v] = small_exp(x[p][v] - seen.largest);
-        seen.exponentials += x[p][v];
+        x[p][v] = small_exp(x[p][v] - stats.max_logit);
+        stats.exp_sum += x[p][v];
       }
     });
-    return seen;
+    return stats;
   }
 };
 
-// A block takes row after row; the next is on its way while one is worked on. A row is read once,
-// and each of its exponentials made once.
+// Persistent blocks loop over rows and prefetch the next row while they compute one. Each row is
+// read once, and each exponential is computed once.
 template <class T, int P>
-__global__ void __launch_bounds__(kThreads, kResident<P>)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm<P>)
     cross_entropy_kernel(CrossEntropyShape shape, CrossEntropyArrays arrays) {
   extern __shared__ float4 row_memory[];
-  __shared__ Seen of_warps[2][kWarps];
+  __shared__ SoftmaxStats warp_stats[2][kWarps];
   const int classes = static_cast<int>(shape.classes);
-  const Share<P> share{classes, reinterpret_cast<float*>(row_memory)};
+  const RowSlice<P> slice{classes, reinterpret_cast<float*>(row_memory)};
   const auto label_of = [&](int64_t row) {
     return row < shape.rows ? arrays.labels[row] : shape.ignored;
   };
   const auto fetch = [&](int64_t row, int64_t label) {
-    if (label != shape.ignored) share.fetch(arrays.logits + row * classes);
+    if (label != shape.ignored) slice.fetch(arrays.logits + row * classes);
   };
   const int64_t step = gridDim.x;
   int64_t label = label_of(blockIdx.x), next_label = label_of(blockIdx.x + step);
   fetch(blockIdx.x, label);
-  int turn = 0;
+  int parity = 0;
   for (int64_t row = blockIdx.x; row < shape.rows; row += step) {
     T* gradient = gradient_of<T>(shape, arrays, row);
     const int64_t label_after = label_of(row + 2 * step);
     if (label == shape.ignored) {
       fetch(row + step, next_label);
-      leave_out<kPack>(shape, arrays, row, gradient);
+      write_zeros<kPack>(shape, arrays, row, gradient);
     } else {
       float x[P][kPack], logit = 0;
-      share.take(shape.scale, x);
+      slice.load(shape.scale, x);
       if (threadIdx.x == 0) logit = arrays.logits[row * classes + label];
       fetch(row + step, next_label);
-      const Seen seen = share.see(x);
-      const Seen all = of_block(seen, of_warps[turn]);
-      turn = 1 - turn;
-      const RowLoss loss(arrays, row, all);
-      if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, all, label, logit);
+      const SoftmaxStats stats = slice.reduce(x);
+      const SoftmaxStats row_stats = block_reduce(stats, warp_stats[parity]);
+      parity = 1 - parity;
+      const RowLoss loss(arrays, row, row_stats);
+      if (threadIdx.x == 0) *result_of(arrays, row) = loss.result(shape, row_stats, label, logit);
       if (gradient != nullptr) {
-        GradientRule rule = loss.rule(shape, label);
-        rule.factor *= __expf(seen.largest - loss.log_z);
-        share.each_pack([&](int p) {
-          rule.apply(share.place(p), x[p]);
-          store_values(gradient + share.place(p), x[p]);
+        GradientCoefficients coefficients = loss.coefficients(shape, label);
+        coefficients.factor *= __expf(stats.max_logit - loss.log_z);
+        slice.each_pack([&](int p) {
+          coefficients.apply(slice.first_class(p), x[p]);
+          store_values(gradient + slice.first_class(p), x[p]);
         });
       }
     }
@@ -170,21 +172,22 @@ __global__ void __launch_bounds__(kThreads, kResident<P>)
   }
 }
 
-// Whether rows fit the registers and the shared memory of a block.
+// Whether a row fits the registers and the shared memory of a block.
 bool fits(const CrossEntropyShape& shape) {
-  constexpr size_t kBeside = 2048;  // what else a block has in shared memory
-  return shape.classes <= kMostClasses<16> &&
-         shape.classes * sizeof(float) + kBeside <=
-             static_cast<size_t>(device_number(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  constexpr size_t kStaticBytes = 2048;  // static shared memory of a block, rounded up
+  return shape.classes <= kMaxClasses<16> &&
+         shape.classes * sizeof(float) + kStaticBytes <=
+             static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 
 template <class T, int P>
 void launch(const CrossEntropyShape& shape, const CrossEntropyArrays& arrays, cudaStream_t stream) {
   const auto kernel = cross_entropy_kernel<T, P>;
   const size_t bytes = shape.classes * sizeof(float);
-  const int64_t resident = int64_t{kResident<P>} * device_number(cudaDevAttrMultiProcessorCount);
+  const int64_t max_blocks =
+      int64_t{kBlocksPerSm<P>} * device_attribute(cudaDevAttrMultiProcessorCount);
   allow_shared_memory(kernel, bytes);
-  kernel<<<static_cast<unsigned>(std::min(shape.rows, resident)), kThreads, bytes, stream>>>(
+  kernel<<<static_cast<unsigned>(std::min(shape.rows, max_blocks)), kThreads, bytes, stream>>>(
       shape, arrays);
 }
 
@@ -207,7 +210,7 @@ void cross_entropy_cuda(const CrossEntropyShape& shape, const CrossEntropyArrays
     using T = decltype(type);
     if (!packed) return launch_general<T, 1>(shape, arrays, stream);
     if (!fits(shape)) return launch_general<T, kPack>(shape, arrays, stream);
-    if (shape.classes <= kMostClasses<4>) return launch<T, 4>(shape, arrays, stream);
+    if (shape.classes <= kMaxClasses<4>) return launch<T, 4>(shape, arrays, stream);
     launch<T, 16>(shape, arrays, stream);
   });
   check_launch("cross_entropy");

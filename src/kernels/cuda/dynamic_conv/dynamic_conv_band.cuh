@@ -3,16 +3,16 @@
 #include "convseq/kernels/cuda/conv/conv_band.cuh"
 
 // Dynamic convolutions of bf16 activations whose heads are one strip (64 channels) wide, on the
-// tensor cores. Blocks march as those of the static taps do.
+// tensor cores. Blocks advance along time as those of conv_band.cuh do.
 namespace convseq::kernels {
 
-// False where nothing was done: the shape or the alignment is not theirs.
+// False, and nothing done, where they do not support the shape or the alignment.
 bool band_dynamic_forward(const ConvShape& shape, const DynamicConvForward& arrays,
                           cudaStream_t stream);
 bool band_dynamic_backward(const ConvShape& shape, const DynamicConvBackward& arrays,
                            cudaStream_t stream);
 
-constexpr int kDynamicAhead = 1;  // steps whose rows are on their way
+constexpr int kDynamicPrefetch = 1;  // steps whose rows are prefetched
 
 __host__ __device__ constexpr int band_blocks(int kernel) {
   return kernel <= kBandTile + 1 ? 2 : 3;
@@ -23,7 +23,7 @@ inline bool fits_dynamic_band(const ConvShape& shape) {
          shape.dilation == 1;
 }
 
-// Calls use(constant<k>) for a kernel size that has its own code; false for others.
+// Calls use(constant<k>) for kernel sizes with specialised code; returns false for others.
 template <class Use>
 bool with_dynamic_kernel_size(int64_t kernel, Use use) {
   switch (kernel) {

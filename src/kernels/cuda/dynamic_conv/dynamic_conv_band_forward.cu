@@ -22,46 +22,46 @@ struct DynamicForwardMemory {
   }
 };
 
-// A chunk is 16 rows a warp, always the same: their taps are the warp's own affair.
+// Each warp computes the same 16 rows of every chunk, and loads their taps itself.
 template <class Tap, int K>
 __global__ void __launch_bounds__(kBandThreads, 4)
     dynamic_forward_kernel(BandShape shape, TapForm form, const bf16* x, const Tap* taps, bf16* y) {
-  wait_for_work_before();
+  grid_dependency_wait();
   extern __shared__ uint4 shared_memory[];
   const DynamicForwardMemory memory(shape, shared_memory);
-  const BandPlace place(shape);
-  const int64_t sequence = int64_t{place.batch} * shape.time * shape.channels;
-  const int channel = place.strip * kBandStrip;
+  const BandCoord coord(shape);
+  const int64_t sequence = int64_t{coord.batch} * shape.time * shape.channels;
+  const int channel = coord.strip * kBandStrip;
   const BandRows rows{x + sequence + channel, shape.channels, shape.time};
-  const TapRows<Tap> tap_rows(shape, place, taps, form.stride);
+  const TapRows<Tap> tap_rows(shape, coord, taps, form.stride);
   const int warp_row = threadIdx.x / kLanes * kBandTile;
   const auto begin_step = [&](int step) {
-    if (step < place.steps) {
+    if (step < coord.steps) {
       const int added = added_row(shape, step);
-      copy_to_ring(shape, rows, place.first - shape.left + added, added % shape.ring, shape.chunk,
+      copy_to_ring(shape, rows, coord.first - shape.left + added, added % shape.ring, shape.chunk,
                    memory.ring);
     }
-    end_copy_group();
+    cp_async_commit_group();
   };
-  copy_to_ring(shape, rows, place.first - shape.left, 0, shape.reach(), memory.ring);
+  copy_to_ring(shape, rows, coord.first - shape.left, 0, shape.reach(), memory.ring);
   begin_step(0);
   WarpTaps<Tap, K> given;
-  given.load(tap_rows, place.first + warp_row);
+  given.load(tap_rows, coord.first + warp_row);
   float* own_taps = memory.taps + warp_row * K;
   bf16* outputs = memory.outputs + warp_row * kBandStrip;
-  for (int step = 0; step < place.steps; ++step) {
-    const int position = place.first + step * shape.chunk + warp_row;
-    put_taps<K>(given, tap_rows, position, form.softmax, [&](int r) { return own_taps + r * K; });
+  for (int step = 0; step < coord.steps; ++step) {
+    const int position = coord.first + step * shape.chunk + warp_row;
+    store_taps<K>(given, tap_rows, position, form.softmax, [&](int r) { return own_taps + r * K; });
     BandTaps<band_blocks(K)> band;
     band.make(
         [&](int r, int q) { return q - r >= 0 && q - r < K ? own_taps[r * K + q - r] : 0.f; });
-    wait_for_copy_groups<kDynamicAhead - 1>();
+    cp_async_wait_group<kDynamicPrefetch - 1>();
     __syncthreads();
     begin_step(step + 1);
     given.load(tap_rows, position + shape.chunk);
     BandSums sums = {};
-    multiply_taps(shape, band, memory.ring, step * shape.chunk % shape.ring + warp_row, sums);
-    keep_sums(outputs, sums);
+    matmul_taps(shape, band, memory.ring, step * shape.chunk % shape.ring + warp_row, sums);
+    store_sums(outputs, sums);
     __syncwarp();
     store_band_rows(outputs, 0, 1, [&](int r) {
       const int64_t at = position + r;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kBandThreads, 4)
 bool band_dynamic_forward(const ConvShape& shape, const DynamicConvForward& arrays,
                           cudaStream_t stream) {
   if (!fits_dynamic_band(shape) || !is_aligned(arrays.x) || !is_aligned(arrays.y)) return false;
-  const BandShape band = band_shape(shape, kBlockRows, kDynamicAhead);
+  const BandShape band = band_shape(shape, kBlockRows, kDynamicPrefetch);
   const unsigned blocks =
       checked_grid(shape.batch * band.segments * band.strips, "dynamic_conv_forward");
   const size_t bytes = DynamicForwardMemory::bytes(band);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kRows = 32;  // positions of a block
-constexpr size_t kMostBytes = 160 * 1024;
+constexpr size_t kMaxBytes = 160 * 1024;
 
 struct DynamicShape {
   int time;
@@ -45,7 +45,7 @@ struct DynamicBlock {
   }
 };
 
-// The scales of positions first .. last − 1, one a thread.
+// The scales of positions first .. last − 1, one per thread.
 template <class Tap>
 __device__ void load_scales(const DynamicShape& shape, const DynamicBlock& block, const Tap* taps,
                             int first, int last, TapScale* scales) {
@@ -99,29 +99,29 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// A warp makes the taps' gradient of one position: d[j] = dy[i] · x[s], and with a softmax
-// p[j] · (d[j] − sum_l p[l] · d[l]).
+// One warp computes the gradient of the taps of one position: d[j] = dy[i] · x[s], and with a
+// softmax p[j] · (d[j] − sum_l p[l] · d[l]).
 template <class T, class Tap>
 __device__ void tap_gradient(const DynamicShape& shape, const DynamicBlock& block, int i,
-                             const T* x, const Tap* taps, const T* dy, float* products,
+                             const T* x, const Tap* taps, const T* dy, float* gradients,
                              Tap* dtaps) {
   const int lane = threadIdx.x % kLanes;
   const TapSet<Tap> own(block.taps(shape, taps, i), shape.kernel, shape.softmax);
-  float mean = 0;
+  float dot = 0;
   for (int j = 0; j < shape.kernel; ++j) {
     const int s = i - shape.left + j * shape.dilation;
-    float product = 0;
+    float gradient = 0;
     for (int c = lane; s >= 0 && s < shape.time && c < shape.width; c += kLanes) {
-      product += to_float(dy[block.at(shape, i, c)]) * to_float(x[block.at(shape, s, c)]);
+      gradient += to_float(dy[block.at(shape, i, c)]) * to_float(x[block.at(shape, s, c)]);
     }
-    product = warp_sum(product);
-    if (lane == 0) products[j] = product;
-    mean += own.at(j) * product;
+    gradient = warp_sum(gradient);
+    if (lane == 0) gradients[j] = gradient;
+    dot += own.at(j) * gradient;
   }
   __syncwarp();
   Tap* to = dtaps + (block.taps(shape, taps, i) - taps);
   for (int j = lane; j < shape.kernel; j += kLanes) {
-    to[j] = from_float<Tap>(shape.softmax ? own.at(j) * (products[j] - mean) : products[j]);
+    to[j] = from_float<Tap>(shape.softmax ? own.at(j) * (gradients[j] - dot) : gradients[j]);
   }
   __syncwarp();
 }
@@ -130,11 +130,11 @@ template <class T, class Tap>
 __global__ void __launch_bounds__(kThreads)
     dynamic_tap_gradient_kernel(DynamicShape shape, const T* x, const Tap* taps, const T* dy,
                                 Tap* dtaps) {
-  __shared__ float products[kThreads / kLanes][256];
+  __shared__ float gradients[kThreads / kLanes][256];
   const DynamicBlock block(shape);
   const int warp = threadIdx.x / kLanes;
   for (int i = block.first + warp; i < block.last; i += kThreads / kLanes) {
-    tap_gradient(shape, block, i, x, taps, dy, products[warp], dtaps);
+    tap_gradient(shape, block, i, x, taps, dy, gradients[warp], dtaps);
   }
 }
 
@@ -157,14 +157,14 @@ unsigned dynamic_grid(const ConvShape& shape, const DynamicShape& made, const ch
   return checked_grid(shape.batch * made.tiles * made.heads, what);
 }
 
-// Scales of all positions that a block's taps reach.
+// The bytes for the scales of all positions that read a block's inputs.
 size_t scale_bytes(const ConvShape& shape, const DynamicShape& made) {
   if (!made.softmax) return 0;
   const int64_t positions =
       std::min<int64_t>(kRows + (shape.kernel - 1) * shape.dilation, shape.time);
   const size_t bytes = static_cast<size_t>(positions) * sizeof(TapScale);
-  if (bytes > kMostBytes) {
-    fail_shared_memory(shape, "dynamic_conv_backward", kMostBytes / sizeof(TapScale));
+  if (bytes > kMaxBytes) {
+    fail_shared_memory(shape, "dynamic_conv_backward", kMaxBytes / sizeof(TapScale));
   }
   return bytes;
 }

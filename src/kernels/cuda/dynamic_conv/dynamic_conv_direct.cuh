@@ -2,7 +2,7 @@
 
 #include "convseq/kernels/cuda/common.cuh"
 
-// Dynamic convolutions of any shape, straight from global memory.
+// Dynamic convolutions of any shape, from global memory.
 namespace convseq::kernels {
 
 void direct_dynamic_forward(const ConvShape& shape, const DynamicConvForward& arrays,

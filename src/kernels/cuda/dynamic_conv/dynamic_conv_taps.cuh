@@ -3,13 +3,14 @@
 #include "convseq/kernels/cuda/dynamic_conv/dynamic_conv_band.cuh"
 #include "convseq/kernels/cuda/small_exp.cuh"
 
-// The taps of dynamic convolutions on the tensor cores: a warp brings those of its 16 positions
-// from rows of global memory, takes their softmax, and back.
+// The taps of dynamic convolutions on the tensor cores: a warp loads those of its 16 positions from
+// global memory, computes their softmax, and stores their gradients.
 namespace convseq::kernels {
 
-// A pointer to global memory as it is: what follows adds to it, not to what it was made of.
+// Keeps a pointer to global memory in one register pair: the compiler must not recompute it from
+// its parts at every use.
 template <class T>
-__device__ void hold(T*& pointer) {
+__device__ void keep_pointer(T*& pointer) {
   size_t global = __cvta_generic_to_global(pointer);
   asm("" : "+l"(global));
   pointer = static_cast<T*>(__cvta_global_to_generic(global));
@@ -32,8 +33,8 @@ struct TapRows {
   int pitch;
   int time;
 
-  __device__ TapRows(const BandShape& shape, const BandPlace& place, const Tap* values, int stride)
-      : start(values + int64_t{place.batch} * shape.time * stride + place.strip * shape.kernel),
+  __device__ TapRows(const BandShape& shape, const BandCoord& coord, const Tap* values, int stride)
+      : start(values + int64_t{coord.batch} * shape.time * stride + coord.strip * shape.kernel),
         pitch(stride),
         time(shape.time) {}
 
@@ -42,18 +43,18 @@ struct TapRows {
   }
 };
 
-// The taps of 16 positions, one set of K after the other in memory: which of them a lane brings or
-// takes. Neighbouring lanes hold neighbours; sets are spread to a power of two.
+// Which taps of 16 positions a lane loads or stores. Neighbouring lanes hold neighbouring taps;
+// each set of K is padded to a power of two.
 template <int K>
 struct TapLane {
   static constexpr int kWidth = K <= 4 ? 4 : K <= 8 ? 8 : K <= 16 ? 16 : 32;
-  static constexpr int kRowsAtOnce = kLanes / kWidth;
-  static constexpr int kCount = kBandTile / kRowsAtOnce;
+  static constexpr int kRowsPerPass = kLanes / kWidth;
+  static constexpr int kCount = kBandTile / kRowsPerPass;
   int tap = threadIdx.x % kWidth;
   int first_row = threadIdx.x % kLanes / kWidth;
 
   __device__ bool holds() const { return tap < K; }
-  __device__ int row(int i) const { return first_row + i * kRowsAtOnce; }
+  __device__ int row(int i) const { return first_row + i * kRowsPerPass; }
 };
 
 // The taps of 16 positions in the registers of a warp.
@@ -61,20 +62,20 @@ template <class Tap, int K>
 struct WarpTaps {
   Tap values[TapLane<K>::kCount];
 
-  // `missing` stands for what is not there.
-  __device__ void load(const TapRows<Tap>& rows, int first, Tap missing = from_float<Tap>(0.f)) {
+  // Taps that do not exist become `fill`.
+  __device__ void load(const TapRows<Tap>& rows, int first, Tap fill = from_float<Tap>(0.f)) {
     const TapLane<K> lane;
     const Tap* from = rows.start + int64_t{first + lane.first_row} * rows.pitch + lane.tap;
-    const int64_t step = int64_t{TapLane<K>::kRowsAtOnce} * rows.pitch;
-    hold(from);
+    const int64_t step = int64_t{TapLane<K>::kRowsPerPass} * rows.pitch;
+    keep_pointer(from);
 #pragma unroll
     for (int i = 0; i < TapLane<K>::kCount; ++i, from += step) {
-      values[i] = missing;
+      values[i] = fill;
       if (lane.holds() && rows.exists(first + lane.row(i))) values[i] = *from;
     }
   }
 
-  // Row r's K taps to to(r), in fp32.
+  // Stores the K taps of row r to to(r) in fp32.
   template <class To>
   __device__ void store(To to) const {
     const TapLane<K> lane;
@@ -84,20 +85,20 @@ struct WarpTaps {
   }
 };
 
-// In place, two lanes of a warp together: each every other tap.
+// The softmax of a row in shared memory, in place; each of two lanes handles every other tap.
 template <int K>
 __device__ void softmax_row(float* taps, bool real) {
   const int part = threadIdx.x % 2;
   float values[(K + 1) / 2];
-  float most = -INFINITY, sum = 0;
+  float max_logit = -INFINITY, sum = 0;
 #pragma unroll
   for (int i = 0; i < (K + 1) / 2; ++i) {
     values[i] = part + 2 * i < K ? taps[part + 2 * i] : -INFINITY;
-    most = fmaxf(most, values[i]);
+    max_logit = fmaxf(max_logit, values[i]);
   }
-  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+  max_logit = fmaxf(max_logit, __shfl_xor_sync(kAllLanes, max_logit, 1));
 #pragma unroll
-  for (int i = 0; i < (K + 1) / 2; ++i) sum += values[i] = small_exp(values[i] - most);
+  for (int i = 0; i < (K + 1) / 2; ++i) sum += values[i] = small_exp(values[i] - max_logit);
   sum += __shfl_xor_sync(kAllLanes, sum, 1);
   const float scale = 1.f / sum;
 #pragma unroll
@@ -106,25 +107,25 @@ __device__ void softmax_row(float* taps, bool real) {
   }
 }
 
-// In place, of a row whose values two neighbouring lanes hold.
+// The softmax, in place, of a row whose values are in two neighbouring lanes.
 template <int N>
 __device__ void softmax_of_two_lanes(float (&values)[N]) {
-  float most = -INFINITY, sum = 0;
+  float max_logit = -INFINITY, sum = 0;
 #pragma unroll
-  for (int i = 0; i < N; ++i) most = fmaxf(most, values[i]);
-  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+  for (int i = 0; i < N; ++i) max_logit = fmaxf(max_logit, values[i]);
+  max_logit = fmaxf(max_logit, __shfl_xor_sync(kAllLanes, max_logit, 1));
 #pragma unroll
-  for (int i = 0; i < N; ++i) sum += values[i] = small_exp(values[i] - most);
+  for (int i = 0; i < N; ++i) sum += values[i] = small_exp(values[i] - max_logit);
   sum += __shfl_xor_sync(kAllLanes, sum, 1);
-  const float scale = __fdividef(1.f, sum);  // the sum is 1 to 2 N
+  const float scale = __fdividef(1.f, sum);  // the sum is in 1..2N
 #pragma unroll
   for (int i = 0; i < N; ++i) values[i] *= scale;
 }
 
-// Given taps or logits of a warp's 16 positions to taps in shared memory.
+// Stores the taps, or the softmax of the logits, of a warp's 16 positions to shared memory.
 template <int K, class Tap, class To>
-__device__ void put_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows, int first,
-                         bool take_softmax, To to) {
+__device__ void store_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows, int first,
+                           bool take_softmax, To to) {
   given.store(to);
   __syncwarp();
   const int row = threadIdx.x % kLanes / 2;
@@ -132,22 +133,23 @@ __device__ void put_taps(const WarpTaps<Tap, K>& given, const TapRows<Tap>& rows
   __syncwarp();
 }
 
-// The taps of the positions in a ring, each split into two bf16 numbers, in shared memory. Row s is
-// shifted by s mod 8: its tap j lies in column kFirst + s mod 8 + j, all else is 0. The taps along
-// a diagonal are then those of one column, and eight neighbours of a product begin a whole piece of
-// 16 bytes: a band of taps is loaded as matrices are.
+// A ring buffer of taps in shared memory, each split into the sum of two bf16 values. Row s is
+// shifted by s mod 8: its tap j is in column kFirst + s mod 8 + j, all else is 0. The taps along a
+// diagonal of the band are then one column, and every eighth begins at 16 bytes, so that ldmatrix
+// loads the band.
 template <int K>
 struct SplitTaps {
   static constexpr int kBlocks = band_blocks(K);
   static constexpr int kRows = (kBlocks - 1 + kBandWarps) * kBandTile;
   static constexpr int kFirst = (16 - (K - 1) % 8) % 8;
   static constexpr int kColumns = kFirst + 7 + K;
-  static constexpr int kPitch = kColumns / 8 % 2 ? kColumns : kColumns + 8;  // odd: no bank twice
-  static constexpr int kValues = kRows * kPitch + 8;                         // the last are zeros
+  static constexpr int kPitch =
+      kColumns / 8 % 2 ? kColumns : kColumns + 8;  // an odd number of 16 bytes: no bank conflicts
+  static constexpr int kValues = kRows * kPitch + 8;  // the last are zeros
   static constexpr int kBytes = 2 * kValues * sizeof(bf16);
-  static constexpr int kSpread = TapLane<K>::kWidth;
+  static constexpr int kStride = TapLane<K>::kWidth;
   static_assert(kColumns % 8 == 0 && kRows % 8 == 0 && kBytes % 16 == 0);
-  bf16* high;  // the low parts follow
+  bf16* high;  // followed by the low parts
 
   __device__ static int ring_row(int row) { return row >= kRows ? row - kRows : row; }
 
@@ -157,7 +159,7 @@ struct SplitTaps {
     }
   }
 
-  __device__ const bf16* piece(int row, int column) const {
+  __device__ const bf16* vec(int row, int column) const {
     const bool holds = static_cast<unsigned>(column) < static_cast<unsigned>(kColumns);
     return high + (holds ? row * kPitch + column : kRows * kPitch);
   }
@@ -168,15 +170,14 @@ struct SplitTaps {
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
       const int eight = b * 2 + matrix / 2;
-      const bf16* from = piece(ring_row(first + eight * 8 + threadIdx.x % 8),
-                               kFirst + K - 1 - (eight - matrix % 2) * 8);
-      load_matrices_transposed(band.high[b], from);
-      load_matrices_transposed(band.low[b], from + kValues);
+      const bf16* from = vec(ring_row(first + eight * 8 + threadIdx.x % 8),
+                             kFirst + K - 1 - (eight - matrix % 2) * 8);
+      ldmatrix_x4_transposed(band.high[b], from);
+      ldmatrix_x4_transposed(band.low[b], from + kValues);
     }
   }
 
-  // Row r, column q: tap q − before − r of ring row first + r, which begins a piece. As entries of
-  // BandProducts.
+  // Row r, column q: tap q − before − r of ring row first + r, in the layout of BandAccumulators.
   __device__ void load_rows(int first, int before, float (&taps)[kBlocks][2][4]) const {
     const int matrix = threadIdx.x % kLanes / 8;
     const int r = matrix % 2 * 8 + threadIdx.x % 8;
@@ -184,34 +185,34 @@ struct SplitTaps {
     const int begin = kFirst + row % 8 - before - r + matrix / 2 * 8;
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
-      const bf16* from = piece(row, begin + b * kBandTile);
+      const bf16* from = vec(row, begin + b * kBandTile);
       unsigned highs[4], lows[4];
-      load_matrices(highs, from);
-      load_matrices(lows, from + kValues);
+      ldmatrix_x4(highs, from);
+      ldmatrix_x4(lows, from + kValues);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float2 more = unpack_pair(highs[i]), less = unpack_pair(lows[i]);
-        taps[b][i / 2][i % 2 * 2] = more.x + less.x;
-        taps[b][i / 2][i % 2 * 2 + 1] = more.y + less.y;
+        const float2 high_pair = unpack_pair(highs[i]), low_pair = unpack_pair(lows[i]);
+        taps[b][i / 2][i % 2 * 2] = high_pair.x + low_pair.x;
+        taps[b][i / 2][i % 2 * 2 + 1] = high_pair.y + low_pair.y;
       }
     }
   }
 
-  // Given taps, or the softmax of logits, of a warp's 16 positions to ring rows `first` …; `stage`
-  // holds 16 · kSpread values.
+  // Stores the taps, or the softmax of the logits, of a warp's 16 positions to ring rows `first` …;
+  // `stage` has room for 16 · kStride values.
   template <class Tap>
-  __device__ void put(const WarpTaps<Tap, K>& given, bool take_softmax, int first,
-                      Tap* stage) const {
-    constexpr int kPart = kSpread / 2;
+  __device__ void store(const WarpTaps<Tap, K>& given, bool take_softmax, int first,
+                        Tap* stage) const {
+    constexpr int kPart = kStride / 2;
     const TapLane<K> lane;
 #pragma unroll
     for (int i = 0; i < TapLane<K>::kCount; ++i) {
-      stage[lane.row(i) * kSpread + lane.tap] = given.values[i];
+      stage[lane.row(i) * kStride + lane.tap] = given.values[i];
     }
     __syncwarp();
-    const int row = threadIdx.x % kLanes / 2, part = threadIdx.x % 2;  // two lanes share a row
+    const int row = threadIdx.x % kLanes / 2, part = threadIdx.x % 2;  // two lanes per row
     float values[kPart];
-    load_values<Tap, kPart>(stage + row * kSpread + part * kPart, values);
+    load_values<Tap, kPart>(stage + row * kStride + part * kPart, values);
     if (take_softmax) softmax_of_two_lanes(values);
     unsigned highs[kPart / 2], lows[kPart / 2];
 #pragma unroll
@@ -225,7 +226,8 @@ struct SplitTaps {
     store_shifted(lows, row % 2, part, to + kValues);
   }
 
-  // Pairs of values to where whole words begin: one on where `odd`, the last with the neighbour's.
+  // Stores pairs of values at word boundaries; where `odd`, shifted by one value with the
+  // neighbour's.
   template <int kPairs>
   __device__ static void store_shifted(const unsigned (&pairs)[kPairs], int odd, int part,
                                        bf16* to) {

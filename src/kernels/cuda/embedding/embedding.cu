@@ -6,19 +6,19 @@
 namespace convseq::kernels {
 namespace {
 
-// The sorted ids are cut into windows, a block each, so that a frequent id is many blocks' work. A
-// run of equal ids inside a window goes to the table at once. Of a run that crosses borders each
-// window leaves a sum, and the window where it begins adds them up afterwards.
+// The sorted ids are cut into windows, one per block, so that a frequent id is split over many
+// blocks. The sum of a run of equal ids inside a window is added to the table at once. For a run
+// that crosses windows each window stores a partial sum, and a second kernel adds them up.
 constexpr int kWindow = 32;
-constexpr int kMostThreads = 256;
-constexpr int kInFlight = 4;  // rows that a thread waits for at a time
-constexpr int kSlices = 8;    // warps that share the windows of a crossing run
+constexpr int kMaxThreads = 256;
+constexpr int kInFlight = 4;  // rows that a thread has in flight
+constexpr int kSlices = 8;    // warps per crossing run
 constexpr int kCrossingThreads = kSlices * kLanes;
 
 enum Part { kHead, kTail, kParts };  // of a window: its first run, its last
 
-// What becomes of a run's sum behind an id.
-enum class Next { GoesOn, ToTable, ToHead, ToTail, Dropped };
+// Where the sum so far goes after an id; None: the run continues.
+enum class Destination { None, ToTable, ToHead, ToTail, Dropped };
 
 int64_t windows_of(const EmbeddingShape& shape) { return ceil_div<int64_t>(shape.ids, kWindow); }
 
@@ -33,27 +33,28 @@ __device__ float* part_of(const EmbeddingShape& shape, const EmbeddingBackward& 
 struct Window {
   int64_t first, last;  // of the sorted ids, without `last`
   int first_id, last_id;
-  bool from_before, goes_on;  // its first run began in an earlier window, its last does not end
+  bool continues_run,
+      run_continues;  // its first run began in an earlier window; its last run does not end here
 
   __device__ Window(const EmbeddingShape& shape, const int32_t* sorted, int64_t index) {
     first = index * kWindow;
     last = first + kWindow < shape.ids ? first + kWindow : shape.ids;
     first_id = sorted[first];
     last_id = sorted[last - 1];
-    from_before = first > 0 && sorted[first - 1] == first_id;
-    goes_on = last < shape.ids && sorted[last] == last_id;
+    continues_run = first > 0 && sorted[first - 1] == first_id;
+    run_continues = last < shape.ids && sorted[last] == last_id;
   }
   __device__ bool begins_crossing_run() const {
-    return goes_on && !(from_before && first_id == last_id);
+    return run_continues && !(continues_run && first_id == last_id);
   }
-  __device__ Next where_ends(const EmbeddingShape& shape, int id) const {
-    if (from_before && id == first_id) return Next::ToHead;
-    if (goes_on && id == last_id) return Next::ToTail;
-    return is_row(shape, id) ? Next::ToTable : Next::Dropped;
+  __device__ Destination destination_of(const EmbeddingShape& shape, int id) const {
+    if (continues_run && id == first_id) return Destination::ToHead;
+    if (run_continues && id == last_id) return Destination::ToTail;
+    return is_row(shape, id) ? Destination::ToTable : Destination::Dropped;
   }
 };
 
-// Sixteen bytes at a time: all that is_aligned() knows.
+// In vectors of 16 bytes, the alignment that is_aligned() checks.
 template <int V>
 __device__ void store_floats(float* to, const float (&values)[V]) {
   constexpr int kPart = V < 4 ? V : 4;
@@ -66,7 +67,7 @@ __device__ void store_floats(float* to, const float (&values)[V]) {
   }
 }
 
-// Here the compiler takes a plain store of a pack apart, into one a value.
+// The compiler would split a plain store of a pack into one store per value here.
 template <class T, int V>
 __device__ void store_row(T* to, const float (&values)[V]) {
   const auto pack = pack_values<T, V>(values);
@@ -84,22 +85,22 @@ __device__ void add_to(float (&sum)[V], const float (&values)[V]) {
 }
 
 template <class T, int V>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kMaxThreads)
     embedding_window_kernel(EmbeddingShape shape, EmbeddingBackward arrays) {
   __shared__ int ids[kWindow];
-  __shared__ int64_t places[kWindow];
-  __shared__ Next nexts[kWindow];
+  __shared__ int64_t rows_of_dy[kWindow];
+  __shared__ Destination destinations[kWindow];
   const int64_t index = blockIdx.x;
   const Window window(shape, arrays.sorted, index);
   if (threadIdx.x < kWindow) {
-    // Behind the last id its row is read again, into a sum that goes nowhere.
+    // After the last id its row is read again, into a sum that is not used.
     const int64_t at = window.first + threadIdx.x;
     const int64_t real = at < window.last ? at : window.last - 1;
     const int id = arrays.sorted[real];
     const bool ends = at + 1 == window.last || (at < window.last && arrays.sorted[at + 1] != id);
     ids[threadIdx.x] = id;
-    places[threadIdx.x] = arrays.order[real];
-    nexts[threadIdx.x] = ends ? window.where_ends(shape, id) : Next::GoesOn;
+    rows_of_dy[threadIdx.x] = arrays.order[real];
+    destinations[threadIdx.x] = ends ? window.destination_of(shape, id) : Destination::None;
   }
   __syncthreads();
 
@@ -111,12 +112,12 @@ __global__ void __launch_bounds__(kMostThreads)
     T* table = static_cast<T*>(arrays.table) + c;
     float sum[V] = {};
     for (int begin = 0; begin < count; begin += kInFlight) {
-      Pack<T, V> rows[kInFlight], before[kInFlight];
+      Pack<T, V> rows[kInFlight], old_rows[kInFlight];
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i) {
-        rows[i] = load_pack<T, V>(dy + places[begin + i] * channels);
-        if (nexts[begin + i] == Next::ToTable) {
-          before[i] = load_pack<T, V>(table + ids[begin + i] * channels);
+        rows[i] = load_pack<T, V>(dy + rows_of_dy[begin + i] * channels);
+        if (destinations[begin + i] == Destination::ToTable) {
+          old_rows[i] = load_pack<T, V>(table + ids[begin + i] * channels);
         }
       }
 #pragma unroll
@@ -124,14 +125,14 @@ __global__ void __launch_bounds__(kMostThreads)
         float values[V];
         unpack(rows[i], values);
         add_to(sum, values);
-        const Next next = nexts[begin + i];
-        if (next == Next::GoesOn) continue;
-        if (next == Next::ToTable) {
-          unpack(before[i], values);
+        const Destination next = destinations[begin + i];
+        if (next == Destination::None) continue;
+        if (next == Destination::ToTable) {
+          unpack(old_rows[i], values);
           add_to(sum, values);
           store_row(table + ids[begin + i] * channels, sum);
-        } else if (next != Next::Dropped) {
-          const Part part = next == Next::ToHead ? kHead : kTail;
+        } else if (next != Destination::Dropped) {
+          const Part part = next == Destination::ToHead ? kHead : kTail;
           store_floats(part_of(shape, arrays, index, part) + c, sum);
         }
 #pragma unroll
@@ -141,8 +142,8 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-// The run that begins at the end of a window and goes on behind it: its tail and the heads of the
-// windows after it, every kSlices-th to a warp.
+// Sums a run that begins in a window and continues after it: the window's tail and the heads of the
+// windows after it, every kSlices-th by one warp.
 template <class T, int V>
 __global__ void __launch_bounds__(kCrossingThreads)
     embedding_crossing_kernel(EmbeddingShape shape, EmbeddingBackward arrays, int64_t windows) {
@@ -185,13 +186,13 @@ __global__ void __launch_bounds__(kCrossingThreads)
   store_values(row, sum);
 }
 
-// V: channels of a thread; K: of a thread where they are sums in fp32.
+// V: channels per thread; K: channels per thread of the fp32 sums.
 template <class T, int V, int K>
 void launch(const EmbeddingShape& shape, const EmbeddingBackward& arrays, cudaStream_t stream) {
   const int64_t windows = windows_of(shape);
   const unsigned blocks = checked_grid(windows, "embedding");
   const int64_t packs = ceil_div<int64_t>(ceil_div<int64_t>(shape.channels, V), kLanes) * kLanes;
-  const auto threads = static_cast<unsigned>(std::min<int64_t>(packs, kMostThreads));
+  const auto threads = static_cast<unsigned>(std::min<int64_t>(packs, kMaxThreads));
   embedding_window_kernel<T, V><<<blocks, threads, 0, stream>>>(shape, arrays);
   if (windows == 1) return;
   const auto strips = static_cast<unsigned>(ceil_div<int64_t>(shape.channels, kLanes * K));

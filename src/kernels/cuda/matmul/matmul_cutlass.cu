@@ -95,7 +95,7 @@ typename Gemm::Arguments arguments_of(const Matmul& p) {
 template <class Gemm>
 void launch(const Matmul& p, cudaStream_t stream) {
   typename Gemm::Arguments arguments = arguments_of<Gemm>(p);
-  arguments.hw_info.sm_count = device_number(cudaDevAttrMultiProcessorCount);
+  arguments.hw_info.sm_count = device_attribute(cudaDevAttrMultiProcessorCount);
   Gemm gemm;
   check(gemm.initialize(arguments, /*workspace=*/nullptr, stream));
   // Programmatic dependent launch, as in launch_dependent(): the kernel waits before its loads.
@@ -120,7 +120,7 @@ bool has_cutlass_matmul(const Matmul& p) {
     return is_aligned(matrix.values) && matrix.stride % kAligned == 0 && !matrix.transposed;
   };
   // Only GPUs of compute capability 9.x have these instructions.
-  return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && p.epilogue != Epilogue::Relu &&
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 && p.epilogue != Epilogue::Relu &&
          p.c != nullptr && std::max({p.rows, p.columns, p.inner}) <= INT_MAX && fits(p.a) &&
          fits(p.b) && fits({p.out, p.out_stride}) && is_aligned(p.c) && can_implement_sizes(p);
 }

@@ -9,59 +9,61 @@ using namespace norm;
 constexpr int kForwardThreads = 128;
 constexpr int kForwardWarps = kForwardThreads / kLanes;
 
-// Blocks that shall fit a multiprocessor, by the registers that P packs of a lane want.
+// Blocks per multiprocessor, limited by the registers for P packs per lane.
 template <class T, int P>
 constexpr int kForwardBlocks = P * sizeof(T) <= 6 ? 7 : 5;
 template <class T, int P>
 constexpr int kBackwardBlocks = P * sizeof(T) <= 8 ? 2 : 1;
 
-// A warp a row. What is read once waits as it came, so that many warps fit a multiprocessor.
+// One warp per row. Values stay packed until they are used, which saves registers for occupancy.
 template <class T, bool kCentred, int P>
 __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
     forward_kernel(Forward<T> a) {
-  wait_for_work_before();
-  const Share<P> share{a.channels / kPack};
+  grid_dependency_wait();
+  const LaneSlice<P> slice{a.channels / kPack};
   const int64_t row = int64_t{blockIdx.x} * kForwardWarps + threadIdx.x / kLanes;
   if (row >= a.rows) return;
   const int64_t begin = row * a.channels;
   const float count = static_cast<float>(a.channels);
-  Pack<T, kPack> given[P], other[P];
-  share.load(a.x + begin, given);
-  if (a.residual != nullptr) share.load(a.residual + begin, other);
+  Pack<T, kPack> x_packs[P], residual[P];
+  slice.load(a.x + begin, x_packs);
+  if (a.residual != nullptr) slice.load(a.residual + begin, residual);
   float x[P][kPack];
-  share.each_pack([&](int p) { unpack(given[p], x[p]); });
+  slice.each_pack([&](int p) { unpack(x_packs[p], x[p]); });
 
   if constexpr (kCentred) {
     float sum = 0;
-    share.each([&](int p, int v) { sum += x[p][v]; });
+    slice.each([&](int p, int v) { sum += x[p][v]; });
     const float mean = warp_sum(sum) / count;
-    share.each([&](int p, int v) { x[p][v] -= mean; });
-    if (share.lane() == 0) a.mean[row] = mean;
+    slice.each([&](int p, int v) { x[p][v] -= mean; });
+    if (slice.lane() == 0) a.mean[row] = mean;
   }
   float squares = 0;
-  share.each([&](int p, int v) { squares += x[p][v] * x[p][v]; });
+  slice.each([&](int p, int v) { squares += x[p][v] * x[p][v]; });
   const float scale = rsqrtf(warp_sum(squares) / count + a.eps);
-  if (share.lane() == 0) a.scale[row] = scale;
+  if (slice.lane() == 0) a.scale[row] = scale;
 
-  share.each_pack([&](int p) {
-    float weight[kPack], bias[kPack] = {}, beside[kPack] = {};
-    load_values(a.weight + share.channel(p), weight);
-    if constexpr (kCentred) load_values(a.bias + share.channel(p), bias);
-    if (a.residual != nullptr) unpack(other[p], beside);
+  slice.each_pack([&](int p) {
+    float weight[kPack], bias[kPack] = {}, addend[kPack] = {};
+    load_values(a.weight + slice.channel(p), weight);
+    if constexpr (kCentred) load_values(a.bias + slice.channel(p), bias);
+    if (a.residual != nullptr) unpack(residual[p], addend);
 #pragma unroll
-    for (int v = 0; v < kPack; ++v) x[p][v] = x[p][v] * scale * weight[v] + bias[v] + beside[v];
-    store_values(a.y + begin + share.channel(p), x[p]);
+    for (int v = 0; v < kPack; ++v) x[p][v] = x[p][v] * scale * weight[v] + bias[v] + addend[v];
+    store_values(a.y + begin + slice.channel(p), x[p]);
   });
 }
 
-// The warps' sums, one after another: [2, C] of the block, [C] where nothing is centred.
+// Sums over the warps in their order: [2, C] per block, [C] where not centred.
 template <bool kCentred, int P>
-__device__ void add_up(const Share<P>& share, int channels, const float (&of_weight)[P][kPack],
-                       const float (&of_bias)[P][kPack], float* shared, int pitch, float* to) {
+__device__ void sum_over_warps(const LaneSlice<P>& slice, int channels,
+                               const float (&dweight_sum)[P][kPack],
+                               const float (&dbias_sum)[P][kPack], float* shared, int pitch,
+                               float* to) {
   float* own = shared + threadIdx.x / kLanes * pitch;
-  __syncwarp();  // the last row has been read
-  share.store(own, of_weight);
-  if constexpr (kCentred) share.store(own + channels, of_bias);
+  __syncwarp();  // the previous row has been read
+  slice.store(own, dweight_sum);
+  if constexpr (kCentred) slice.store(own + channels, dbias_sum);
   __syncthreads();
   for (int i = threadIdx.x; i < (kCentred ? 2 : 1) * channels; i += kThreads) {
     float sum = 0;
@@ -84,78 +86,80 @@ __device__ Statistics statistics_of(const Backward<T>& a, int64_t row) {
 // With n = (x − mean) · scale and g = dy · weight:
 //   dx = scale · (g − mean(g) − n · mean(g · n)), without mean(g) where not centred,
 //   dweight = Σ dy · n, dbias = Σ dy.
-// Each warp adds up the rows it takes; blocks leave their sums to sum_kernel.
+// Each warp sums over its rows; each block leaves its sums to sum_kernel.
 template <class T, bool kCentred, int P>
 __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T, P>) backward_kernel(Backward<T> a) {
-  wait_for_work_before();
+  grid_dependency_wait();
   extern __shared__ uint4 shared_memory[];
-  using Ring = RowRing<T, P>;
-  const Share<P> share{a.channels / kPack};
+  using Pipeline = RowPipeline<T, P>;
+  const LaneSlice<P> slice{a.channels / kPack};
   const int warp = threadIdx.x / kLanes;
-  const Ring ring{reinterpret_cast<T*>(shared_memory) + warp * Ring::kStages * Ring::kStage};
+  const Pipeline pipeline{reinterpret_cast<T*>(shared_memory) +
+                          warp * Pipeline::kStages * Pipeline::kStage};
   const float count = static_cast<float>(a.channels);
   const int64_t first = int64_t{blockIdx.x} * kWarps + warp;
   constexpr int64_t kStep = int64_t{kBlocks} * kWarps;
 #pragma unroll
-  for (int i = 0; i < Ring::kAhead; ++i) ring.fetch(share, a, first + i * kStep, i);
+  for (int i = 0; i < Pipeline::kPrefetch; ++i) pipeline.prefetch(slice, a, first + i * kStep, i);
   Pack<T, kPack> weight[P];
-  share.load(a.weight, weight);
+  slice.load(a.weight, weight);
   Statistics next = statistics_of<kCentred>(a, first);
-  float of_weight[P][kPack] = {}, of_bias[P][kPack] = {};
+  float dweight_sum[P][kPack] = {}, dbias_sum[P][kPack] = {};
   int stage = 0;
   for (int64_t row = first; row < a.rows; row += kStep) {
-    ring.fetch(share, a, row + Ring::kAhead * kStep,
-               stage == 0 ? Ring::kAhead : stage - 1);  // the place of the row before
+    pipeline.prefetch(slice, a, row + Pipeline::kPrefetch * kStep,
+                      stage == 0 ? Pipeline::kPrefetch : stage - 1);  // the stage of the row before
     const auto [mean, scale] = next;
     next = statistics_of<kCentred>(a, row + kStep);
     Pack<T, kPack> dx_to_add[P];
-    if (a.dx_to_add != nullptr) share.load(a.dx_to_add + row * a.channels, dx_to_add);
-    ring.wait();
+    if (a.dx_to_add != nullptr) slice.load(a.dx_to_add + row * a.channels, dx_to_add);
+    pipeline.wait();
 
-    float sum = 0, product = 0;
-    share.each_pack([&](int p) {
+    float sum = 0, gn = 0;
+    slice.each_pack([&](int p) {
       float x[kPack], dy[kPack], w[kPack];
-      load_values(ring.place(stage, 0, p), x);
-      load_values(ring.place(stage, 1, p), dy);
+      load_values(pipeline.stage_address(stage, 0, p), x);
+      load_values(pipeline.stage_address(stage, 1, p), dy);
       unpack(weight[p], w);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) {
         const float n = (x[v] - mean) * scale, g = dy[v] * w[v];
-        of_weight[p][v] += dy[v] * n;
+        dweight_sum[p][v] += dy[v] * n;
         if constexpr (kCentred) {
-          of_bias[p][v] += dy[v];
+          dbias_sum[p][v] += dy[v];
           sum += g;
         }
-        product += g * n;
+        gn += g * n;
       }
     });
-    const float of_product = scale * (warp_sum(product) / count);
-    const float of_sum = kCentred ? warp_sum(sum) / count : 0.f;
-    share.each_pack([&](int p) {  // from shared memory again: registers are scarcer
-      float x[kPack], dy[kPack], w[kPack], beside[kPack] = {};
-      load_values(ring.place(stage, 0, p), x);
-      load_values(ring.place(stage, 1, p), dy);
+    const float mean_gn = scale * (warp_sum(gn) / count);
+    const float mean_g = kCentred ? warp_sum(sum) / count : 0.f;
+    slice.each_pack([&](int p) {  // reloaded from shared memory to save registers
+      float x[kPack], dy[kPack], w[kPack], addend[kPack] = {};
+      load_values(pipeline.stage_address(stage, 0, p), x);
+      load_values(pipeline.stage_address(stage, 1, p), dy);
       unpack(weight[p], w);
-      if (a.dx_to_add != nullptr) unpack(dx_to_add[p], beside);
+      if (a.dx_to_add != nullptr) unpack(dx_to_add[p], addend);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) {
-        x[v] = scale * (dy[v] * w[v] - of_sum - (x[v] - mean) * of_product) + beside[v];
+        x[v] = scale * (dy[v] * w[v] - mean_g - (x[v] - mean) * mean_gn) + addend[v];
       }
-      store_values(a.dx + row * a.channels + share.channel(p), x);
+      store_values(a.dx + row * a.channels + slice.channel(p), x);
     });
-    stage = stage == Ring::kAhead ? 0 : stage + 1;
+    stage = stage == Pipeline::kPrefetch ? 0 : stage + 1;
   }
-  add_up<kCentred>(share, a.channels, of_weight, of_bias, reinterpret_cast<float*>(shared_memory),
-                   Ring::kBytes / static_cast<int>(sizeof(float)),
-                   a.sums + int64_t{blockIdx.x} * 2 * a.channels);
+  sum_over_warps<kCentred>(slice, a.channels, dweight_sum, dbias_sum,
+                           reinterpret_cast<float*>(shared_memory),
+                           Pipeline::kBytes / static_cast<int>(sizeof(float)),
+                           a.sums + int64_t{blockIdx.x} * 2 * a.channels);
 }
 
-// The blocks' sums become dweight and dbias. A warp adds up 32 neighbours over an eighth of the
-// blocks each.
+// Sums the blocks' parts to dweight and dbias. Each warp sums 32 neighbouring values over an eighth
+// of the blocks.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     sum_kernel(const float* sums, int channels, T* dweight, T* dbias) {
-  wait_for_work_before();
+  grid_dependency_wait();
   static_assert(kBlocks % kWarps == 0);
   constexpr int kEach = kBlocks / kWarps;
   __shared__ float parts[kWarps][kLanes];
@@ -164,7 +168,7 @@ __global__ void __launch_bounds__(kThreads)
   const int count = (dbias == nullptr ? 1 : 2) * channels;
   float part = 0;
   if (i < count) {
-    float values[kEach];  // all on their way at once
+    float values[kEach];  // all loads in flight at once
 #pragma unroll
     for (int n = 0; n < kEach; ++n) {
       values[n] = sums[int64_t{n * kWarps + warp} * 2 * channels + i];
@@ -184,11 +188,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Calls use(constant<P>), P packs a lane: 0 where rows do not divide into packs or are too long.
+// Calls use(constant<P>) with P packs per lane, 0 where rows are not divisible by packs or too
+// long.
 template <class Use>
 void with_packs(int64_t channels, bool aligned, Use use) {
   const int64_t packs = ceil_div<int64_t>(channels, kPack * kLanes);
-  if (!aligned || channels % kPack != 0 || packs > kMostPacks) {
+  if (!aligned || channels % kPack != 0 || packs > kMaxPacks) {
     return use(std::integral_constant<int, 0>{});
   }
   if (packs == 1) return use(std::integral_constant<int, 1>{});
@@ -249,7 +254,7 @@ void backward(const NormShape& shape, const NormBackward& arrays, cudaStream_t s
       general_sums_kernel<T, kCentred><<<grid, kThreads, 0, stream>>>(a);
     } else {
       const auto kernel = backward_kernel<T, kCentred, packs.value>;
-      constexpr size_t kBytes = kWarps * RowRing<T, packs.value>::kBytes;
+      constexpr size_t kBytes = kWarps * RowPipeline<T, packs.value>::kBytes;
       allow_shared_memory(kernel, kBytes);
       launch_dependent(kernel, kBlocks, kThreads, kBytes, stream, a);
     }

@@ -4,15 +4,15 @@
 
 #include "convseq/kernels/cuda/common.cuh"
 
-// What the norms' kernels are given, and how a warp holds a row.
+// The arguments of the norm kernels, and how a warp holds a row.
 namespace convseq::kernels::norm {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kLanes;
-constexpr int kPack = 8;       // channels that a lane takes at once
-constexpr int kMostPacks = 4;  // of a lane, held in registers: up to 1024 channels
-constexpr int kBlocks = 264;   // of the backward pass: two on each of 132 multiprocessors
-constexpr int kMostRingBytes = 96 * 1024;  // of a block: what every GPU since sm_80 has
+constexpr int kPack = 8;      // channels per vectorised load of a lane
+constexpr int kMaxPacks = 4;  // per lane, in registers: up to 1024 channels
+constexpr int kBlocks = 264;  // of the backward pass: two on each of 132 multiprocessors
+constexpr int kMaxPipelineBytes = 96 * 1024;  // per block: available on every GPU since sm_80
 
 template <class T>
 struct Forward {
@@ -35,9 +35,9 @@ struct Backward {
   float* sums;  // [kBlocks, 2, C]: parts of dweight and dbias
 };
 
-// A lane's share of a row: pack p of it stands at channel (p · 32 + lane) · kPack.
+// A lane's packs of a row: pack p begins at channel (p · 32 + lane) · kPack.
 template <int P>
-struct Share {
+struct LaneSlice {
   int packs;  // of a whole row
 
   // Only the last pack may be missing: P is no larger than a row needs.
@@ -46,7 +46,7 @@ struct Share {
   __device__ static int lane() { return threadIdx.x % kLanes; }
 
   template <class Use>
-  __device__ void each_pack(Use use) const {  // use(p) for all that is there
+  __device__ void each_pack(Use use) const {  // use(p) for all packs that exist
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       if (has(p)) use(p);
@@ -68,41 +68,43 @@ struct Share {
   }
 };
 
-// A warp's rows of x and dy on their way through shared memory. A lane copies what it reads itself,
-// so it waits for no other.
+// The cp.async pipeline of a warp's rows of x and dy in shared memory. Each lane copies what it
+// reads itself, so it waits for no other lane.
 template <class T, int P>
-struct RowRing {
+struct RowPipeline {
   static constexpr int kStage = 2 * P * kLanes * kPack;  // values
   static constexpr int kStageBytes = kStage * static_cast<int>(sizeof(T));
-  static constexpr int kStages = std::min(3, kMostRingBytes / (kWarps * kStageBytes));
-  static constexpr int kAhead = kStages - 1;  // rows on their way while one is worked on
+  static constexpr int kStages = std::min(3, kMaxPipelineBytes / (kWarps * kStageBytes));
+  static constexpr int kPrefetch = kStages - 1;  // rows in flight while one is computed
   static constexpr int kBytes = kStages * kStageBytes;
-  static_assert(kBytes >= kStage * static_cast<int>(sizeof(float)));  // at last it holds the sums
+  static_assert(kBytes >=
+                kStage * static_cast<int>(sizeof(float)));  // at the end it holds the sums
 
   T* start;
 
   // Of x (0) or dy (1).
-  __device__ T* place(int stage, int which, int p) const {
-    return start + stage * kStage + ((which * P + p) * kLanes + Share<P>::lane()) * kPack;
+  __device__ T* stage_address(int stage, int which, int p) const {
+    return start + stage * kStage + ((which * P + p) * kLanes + LaneSlice<P>::lane()) * kPack;
   }
-  __device__ void fetch(const Share<P>& share, const Backward<T>& a, int64_t row, int stage) const {
+  __device__ void prefetch(const LaneSlice<P>& slice, const Backward<T>& a, int64_t row,
+                           int stage) const {
     if (row < a.rows) {
-      share.each_pack([&](int p) {
-        const int64_t at = row * a.channels + share.channel(p);
-        copy(a.x + at, place(stage, 0, p));
-        copy(a.dy + at, place(stage, 1, p));
+      slice.each_pack([&](int p) {
+        const int64_t at = row * a.channels + slice.channel(p);
+        copy(a.x + at, stage_address(stage, 0, p));
+        copy(a.dy + at, stage_address(stage, 1, p));
       });
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  // For the row before those that are still on their way.
+  // Waits for the oldest row; kPrefetch rows stay in flight.
   __device__ static void wait() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(kPrefetch) : "memory");
   }
   __device__ static void copy(const T* from, T* to) {
-    constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
+    constexpr int kVector = 16 / static_cast<int>(sizeof(T));
 #pragma unroll
-    for (int i = 0; i < kPack; i += kPiece) copy_16_async(to + i, from + i, true);
+    for (int i = 0; i < kPack; i += kVector) cp_async_16(to + i, from + i, true);
   }
 };
 
