@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Values of a type, in memory as the kernels want them. Born as NaN: what is not written shows.
+// Values of a type in the layout of the kernels. They start as NaN, so that missing writes show.
 class Array {
  public:
   Array(int64_t size, Type type)
@@ -64,7 +64,7 @@ class Array {
 
 int64_t size_of(Type type) { return type == Type::Fp32 ? 4 : 2; }
 
-// Values that begin so many bytes after the beginning of a cache line; born as NaN.
+// Values at an offset in bytes from the beginning of a cache line; they start as NaN.
 class Placed {
  public:
   Placed(int64_t size, Type type, size_t after)
@@ -106,7 +106,7 @@ void on_three_threads(int64_t count, int64_t /*grain*/, const LoopBody& body) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// One call's arrays, and what the formulas say.
+// The arrays of one call, and the results of the formulas.
 struct Case {
   ConvShape shape;
   std::vector<int64_t> lengths;
@@ -136,7 +136,7 @@ struct Case {
       }
     }
   }
-  double gate(int64_t b, int64_t t, int64_t c) const {  // of the input; 1 where there is none
+  double gate(int64_t b, int64_t t, int64_t c) const {  // of the input; 1 without a gate
     return shape.glu ? sigmoid(x[(b * shape.time + t) * width() + shape.channels + c]) : 1;
   }
   double input(int64_t b, int64_t t, int64_t c) const {
@@ -242,7 +242,7 @@ std::vector<Case> cases() {
       add(5, 3, 3, 15, 1, 14);
       add(70, 5, 1, 4, 1, 2);
       add(33, 12, 4, 1, 1, 0);
-      add(150, 21, 7, 2, 3, 1);  // reads from between the dilated positions
+      add(150, 21, 7, 2, 3, 1);  // reads positions between the dilated ones
       add(75, 96, 12, 8, 1, 0);
       add(40, 40, 2, 23, 2, 22);
     }
@@ -273,8 +273,8 @@ TEST(ConvCpu, ThreadsChangeNoBit) {
   }
 }
 
-// Results at the beginning of a line are streamed, where they are many; others never are.
-TEST(ConvCpu, StreamingChangesNoBit) {
+// Large outputs that begin at a cache line are written with non-temporal stores; others are not.
+TEST(ConvCpu, NonTemporalStoresChangeNoBit) {
   for (const Type type : {Type::Fp32, Type::Bf16}) {
     for (const int64_t channels : {96, 24}) {  // 24: values and gates share a line
       for (const bool glu : {false, true}) {
@@ -314,7 +314,7 @@ TEST(ConvCpu, StreamingChangesNoBit) {
   }
 }
 
-TEST(ConvCpu, GradientsNobodyAskedForMayBeNull) {
+TEST(ConvCpu, GradientsThatAreNotNeededMayBeNull) {
   Case each({.batch = 2, .time = 20, .channels = 12, .heads = 3, .kernel = 3, .left = 1}, {});
   const auto both = each.backward();
   Array dx(each.x.size(), Type::Fp32), dtaps(each.taps.size(), Type::Fp32);
@@ -330,13 +330,13 @@ TEST(ConvCpu, GradientsNobodyAskedForMayBeNull) {
   EXPECT_TRUE(dtaps.same_bits(both.dtaps));
 }
 
-TEST(ConvCpu, NothingInMeansZerosForTheTaps) {
+TEST(ConvCpu, EmptyInputGivesZeroTapGradients) {
   Case each({.batch = 0, .time = 4, .channels = 6, .heads = 2, .kernel = 3, .left = 1}, {});
   expect_near(each.backward().dtaps, std::vector<double>(6, 0.0), Type::Fp32, "dtaps");
 }
 
 TEST(ConvCpu, RoundsBf16ToTheNearestEven) {
-  // One tap of 1 plus a bit: products fall between two bf16 values.
+  // One tap slightly over 1: products fall between two bf16 values.
   Case each({.type = Type::Bf16, .batch = 1, .time = 1, .channels = 4, .heads = 1}, {});
   for (const CpuLevel level : cpu_levels()) {
     const auto rounded = [&](float tap) {
@@ -344,9 +344,9 @@ TEST(ConvCpu, RoundsBf16ToTheNearestEven) {
       for (int64_t c = 0; c < 4; ++c) each.x.set(c, 1);
       return each.forward({.level = level})[2];
     };
-    EXPECT_EQ(rounded(1 + 1.0F / 256), 1);               // a tie, to the even one below
-    EXPECT_EQ(rounded(1 + 3.0F / 256), 1 + 4.0 / 256);   // a tie, to the even one above
-    EXPECT_EQ(rounded(1 + 1.01F / 256), 1 + 2.0 / 256);  // over the middle
+    EXPECT_EQ(rounded(1 + 1.0F / 256), 1);               // a tie: rounded down to even
+    EXPECT_EQ(rounded(1 + 3.0F / 256), 1 + 4.0 / 256);   // a tie: rounded up to even
+    EXPECT_EQ(rounded(1 + 1.01F / 256), 1 + 2.0 / 256);  // above the tie
     EXPECT_TRUE(std::isnan(rounded(std::bit_cast<float>(0x7f800001U))));  // stays a NaN
     EXPECT_TRUE(std::isinf(rounded(std::numeric_limits<float>::infinity())));
   }

@@ -23,7 +23,7 @@ std::string name_of(const Case& test) {
                      shape.glu ? " glu" : "", test.lengths.empty() ? "" : " padded");
 }
 
-// fp32 sums in another order, and in bf16 one rounding of the result and of what is gated.
+// fp32 sums in another order, and in bf16 one rounding of the result and of the gated input.
 double tolerance_of(Type type) { return type == Type::Bf16 ? 1.0 / 128 : 2e-5; }
 
 void expect_close(const DeviceArray& got, const Sums& expected, double tolerance,
@@ -37,7 +37,7 @@ void expect_close(const DeviceArray& got, const Sums& expected, double tolerance
   }
 }
 
-// Runs twice on poisoned outputs: the same bits.
+// Runs twice on outputs filled with NaN and expects the same bits.
 template <class Run>
 void expect_repeatable(std::initializer_list<DeviceArray*> outputs, Run run) {
   std::vector<std::vector<uint8_t>> first;
@@ -51,7 +51,7 @@ void expect_repeatable(std::initializer_list<DeviceArray*> outputs, Run run) {
   for (DeviceArray* each : outputs) EXPECT_EQ(each->raw(), first[n++]) << "output " << n;
 }
 
-// Padding holds what must never be multiplied.
+// Padding holds NaN, which must not reach any result.
 void spoil_padding(const Case& test, Numbers& x) {
   const int64_t width = test.shape.channels * (test.shape.glu ? 2 : 1);
   for (int64_t row = 0; row < test.shape.batch * test.shape.time; ++row) {
@@ -102,7 +102,7 @@ void check_conv_case(const Case& test) {
   });
   const auto expected = oracle::backward(test, x, taps, dy);
   expect_close(dx, expected.dx, tolerance_of(shape.type), "dx");
-  // The tensor cores take gated inputs rounded to bf16, as the twin in ATen has them.
+  // The tensor-core kernels round gated inputs to bf16, as the reference does.
   expect_close(dtaps, expected.dtaps, shape.glu ? tolerance_of(shape.type) / 4 : 2e-5, "dtaps");
 }
 
@@ -133,7 +133,7 @@ void for_variants(const Sizes& sizes, std::initializer_list<bool> gates, Check c
   }
 }
 
-// Every kernel size with code of its own and some without; one, few, many channels; heads of one
+// Every kernel size with specialised code and some without; one, few, many channels; heads of one
 // channel, of a strip, of several, of part of one; taps that reach past the sequence or the tile.
 const std::vector<Sizes>& awkward_sizes() {
   static const std::vector<Sizes> sizes = {
@@ -173,8 +173,8 @@ TEST(GpuConvKernel, EqualsTheFormulaInDoublePrecision) {
   for (const Sizes& sizes : awkward_sizes()) for_variants(sizes, {false, true}, check_conv_case);
 }
 
-// So many sequences that a block takes several chunks of one: fewer get blocks of one chunk each.
-Case marching_case(int64_t kernel, bool glu) {
+// Enough sequences for blocks that advance over several chunks; with fewer, blocks have one chunk.
+Case many_chunks_case(int64_t kernel, bool glu) {
   return {{.type = Type::Bf16,
            .batch = 128,
            .time = 300,
@@ -186,9 +186,9 @@ Case marching_case(int64_t kernel, bool glu) {
           {}};
 }
 
-TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksMarch) {
+TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralChunks) {
   for (const int64_t kernel : {7, 31}) {
-    for (const bool glu : {false, true}) check_conv_case(marching_case(kernel, glu));
+    for (const bool glu : {false, true}) check_conv_case(many_chunks_case(kernel, glu));
   }
 }
 
@@ -313,9 +313,9 @@ TEST(GpuDynamicConvKernel, EqualsTheFormulaInDoublePrecision) {
   for (const Sizes& sizes : awkward_sizes()) check_dynamic_sizes(sizes);
 }
 
-TEST(GpuDynamicConvKernel, EqualsTheFormulaWhereBlocksMarch) {
+TEST(GpuDynamicConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralChunks) {
   for (const int64_t kernel : {7, 31}) {
-    check_dynamic_case(marching_case(kernel, /*glu=*/false), Type::Bf16, /*softmax=*/true);
+    check_dynamic_case(many_chunks_case(kernel, /*glu=*/false), Type::Bf16, /*softmax=*/true);
   }
 }
 

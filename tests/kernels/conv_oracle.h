@@ -6,8 +6,8 @@
 
 #include "convseq/kernels/conv.h"
 
-// The convolutions in double precision, one sum at a time. Each result comes with the sum of its
-// terms' magnitudes: what an error is to be measured against.
+// The convolutions in double precision. Each result comes with the sum of the magnitudes of its
+// terms, to which errors are compared.
 namespace convseq::kernels::oracle {
 
 struct Sums {
@@ -59,7 +59,7 @@ struct Case {
   }
 };
 
-// The convolution's input: gated where the shape says so, zero where padded.
+// The input of the convolution: gated where shape.glu is set, zero where padded.
 inline Numbers gated(const Case& test, const Numbers& x) {
   Numbers made(static_cast<size_t>(test.activations()));
   for (int64_t b = 0; b < test.shape.batch; ++b) {
@@ -78,7 +78,7 @@ inline Numbers gated(const Case& test, const Numbers& x) {
   return made;
 }
 
-// From the gradient of the gated input to that of x.
+// The gradient of x from that of the gated input.
 inline Sums ungated(const Case& test, const Numbers& x, const Sums& gradient) {
   Sums made(test.inputs());
   for (int64_t b = 0; b < test.shape.batch; ++b) {
@@ -154,7 +154,7 @@ inline Sums dynamic_forward(const Case& test, const Numbers& x, const Numbers& t
   return y;
 }
 
-// Of the taps as they are multiplied; softmax_gradient() leads on to the logits.
+// The gradient of the taps; softmax_gradient() gives that of the logits.
 inline Gradients dynamic_backward(const Case& test, const Numbers& x, const Numbers& taps,
                                   const Numbers& dy) {
   Sums dx(test.activations());

@@ -48,7 +48,7 @@ std::vector<Lengths> lengths_of(const Shape& shape) {
   return {{}, {torch::tensor({int64_t{0}, int64_t{1}, shape.time})}};
 }
 
-// An op as a function of its differentiable inputs; all have the same names in float64.
+// An op as a function of its differentiable inputs.
 struct Op {
   std::string name;
   std::vector<torch::Tensor> inputs;  // float64, to be converted
@@ -101,7 +101,7 @@ std::vector<torch::Tensor> rounded(const std::vector<torch::Tensor>& values, tor
   return all;
 }
 
-// Errors are measured against the largest value: a sum near zero is as wrong as its terms.
+// Errors are relative to the largest value, since a sum near zero has the error of its terms.
 void expect_near(const torch::Tensor& actual, const torch::Tensor& expected, double tolerance,
                  const std::string& what) {
   ASSERT_TRUE(actual.isfinite().all().item<bool>()) << what << ": not finite";
@@ -149,7 +149,7 @@ void expect_runs_repeat(torch::Device device, const std::function<void()>& betwe
   }
 }
 
-// Steps of one position, without gradients: the kernels' way.
+// Steps of one position without gradients, which the step kernel computes.
 void expect_steps_equal_the_whole(torch::Device device) {
   const torch::NoGradGuard no_grad;
   for (const Shape& s : shapes()) {
@@ -178,7 +178,7 @@ void expect_steps_equal_the_whole(torch::Device device) {
   }
 }
 
-// The same logits as rows that are followed by what must never be read.
+// The same logits in rows with NaN padding, which must not be read.
 torch::Tensor in_padded_rows(const torch::Tensor& logits, int64_t padding) {
   const int64_t width = logits.size(2);
   const auto rows = torch::full({logits.size(0), logits.size(1), width + padding},

@@ -62,7 +62,7 @@ double tolerance(const torch::TensorOptions& options) {
 void expect_equal_to_float64(int64_t count, int64_t channels, Draw draw,
                              const torch::TensorOptions& options) {
   const auto table = random_tensor({kRows, channels}).to(options);
-  // A row's gradient is a sum over as many as `count`: this keeps it near 1.
+  // A row's gradient is a sum over up to `count` positions; this keeps it near 1.
   const double scale = 1 / std::sqrt(std::max(static_cast<double>(count), 1.0));
   const auto dy = (random_tensor({count, channels}) * scale).to(options);
   const auto ids = draw_ids(draw, count).to(table.device());
@@ -80,7 +80,7 @@ TEST_P(Embedding, GradientEqualsFloat64OnACpu) {
   expect_equal_to_float64(count, channels, draw, torch::kBFloat16);
 }
 
-// In bf16 a running sum over so many places would stop growing.
+// A running sum in bf16 over so many positions would stop growing.
 TEST(EmbeddingInBf16, GradientOfAFrequentIdEqualsFloat64OnACpu) {
   torch::manual_seed(5);
   const auto table = random_tensor({8, 16}).to(torch::kBFloat16);
@@ -126,7 +126,7 @@ class GpuEmbeddingTable : public ::testing::Test {
   const torch::TensorOptions bf16 = fp32.dtype(torch::kBFloat16);
 };
 
-// More windows than a block of the second kernel looks at in one go.
+// More windows than a block of the second kernel reads in one iteration.
 TEST_F(GpuEmbeddingTable, ALargeBatchThatIsMostlyPadding) {
   const auto table = random_tensor({kRows, 768}).to(bf16);
   const auto ids = draw_ids(Draw::Padding, 32000).view({20, 1600}).to(torch::kCUDA);
@@ -161,7 +161,7 @@ TEST_F(GpuEmbeddingTable, RefusesASecondDerivative) {
                Error);
 }
 
-// Runs inside a window and across borders, below the table and above it.
+// Runs inside a window and across windows, with ids below and above the table.
 TEST_F(GpuEmbeddingTable, LeavesOutIdsBeyondIt) {
   const int64_t rows = 3, channels = 8;
   const auto runs = torch::tensor({5, 70, 10, 1, 40, 9, 70, 2});
