@@ -6,7 +6,7 @@
 
 namespace convseq {
 
-// All that decoding remembers: each block's mixer state and its view of the source.
+// The decode state: for each block, its mixer's state and the source's keys and values.
 struct DecodeState {
   struct Block {
     std::unique_ptr<nn::MixerState> mixer;
@@ -15,12 +15,12 @@ struct DecodeState {
   std::vector<Block> blocks;
   int64_t position = 0;  // tokens decoded so far
 
-  void reorder(const torch::Tensor& rows);  // [B'] int64: row i continues what row rows[i] was
+  void reorder(const torch::Tensor& rows);  // [B'] int64: row i continues the former row rows[i]
   int64_t mixer_bytes() const;
   int64_t source_bytes() const;
 };
 
-// As EncoderBlock, causal, with encoder-decoder attention between the mixer and the FFN in every
+// EncoderBlock made causal, with encoder-decoder attention between the mixer and the FFN in every
 // model.
 class DecoderBlock : public torch::nn::Module {
  public:
@@ -51,7 +51,8 @@ class Decoder : public Stack {
  public:
   explicit Decoder(const ModelConfig& config);
 
-  // The parallel pass, [B,T,d] -> [B,T,d]. Target padding needs no mask: it stands to the right.
+  // The parallel pass, [B,T,d] -> [B,T,d]. Target padding needs no mask: it is in the future of
+  // every real token.
   torch::Tensor forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
                         const nn::Lengths& source_lengths);
 

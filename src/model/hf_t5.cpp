@@ -52,7 +52,7 @@ ModelConfig config_of(const JsonObject& json) {
 
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
-// Says what is read where there is nothing of the kind.
+// Refuses a folder without weights that can be read, naming what is read.
 void check_format(const fs::path& folder) {
   if (fs::exists(folder / kIndexFile) || fs::exists(folder / kWeightsFile)) return;
   for (const char* other :
@@ -82,7 +82,7 @@ TensorMap read_weights(const fs::path& folder) {
   return weights;
 }
 
-// Hands out the tensors of the folder by their Hugging Face names, under ours.
+// Renames the tensors of the folder from their Hugging Face names to ours.
 class Renamer {
  public:
   Renamer(TensorMap theirs, std::string origin)
@@ -173,7 +173,7 @@ ModelFolder read_hf_t5(const fs::path& folder) {
   require(fs::is_directory(folder), "{}: no such folder", folder.string());
   const JsonObject json = without_nulls(JsonObject::from_file(folder / kConfigFile));
   ModelConfig config = config_of(json);
-  // Through our own check, so that a wrong size is named before any tensor is looked at.
+  // Checked as our own configuration, so that a wrong size is named before any tensor is read.
   ModelConfig::from_json({config.to_json(), json.origin()});
   Renamer names(read_weights(folder), folder.string());
   names.take("shared.weight", "embedding.weight");

@@ -9,7 +9,7 @@ namespace convseq {
 // The whole model: one embedding for source, target and (tied) softmax; an encoder; a decoder.
 class Seq2Seq : public torch::nn::Module {
  public:
-  // Parameters hold nothing yet: initialise() draws them, a checkpoint loads them.
+  // The parameters have no values yet: initialise() draws them, or a checkpoint is loaded.
   explicit Seq2Seq(const ModelConfig& config);
   void initialise(torch::Generator& random);
   void initialise(uint64_t seed);
@@ -20,11 +20,11 @@ class Seq2Seq : public torch::nn::Module {
                        const nn::Lengths& source_lengths);   // [B,T] -> [B,T,d]
   torch::Tensor logits(const torch::Tensor& decoded) const;  // [B,T,d] -> [B,T,V]
 
-  // logits = output_scale · decoded · output_matrixᵀ [V,d], for a loss that never holds them whole.
+  // logits = output_scale · decoded · output_matrixᵀ [V,d], for a loss that never holds all logits.
   const torch::Tensor& output_matrix() const;
   double output_scale() const;
 
-  // Teacher forcing: logits [B,T,V] of what follows each decoder input.
+  // Teacher forcing: the logits [B,T,V] of the token after each decoder input.
   torch::Tensor forward(const torch::Tensor& source, const nn::Lengths& source_lengths,
                         const torch::Tensor& target);
 
@@ -34,12 +34,12 @@ class Seq2Seq : public torch::nn::Module {
   // Incremental decoding: n tokens at a time, [B,n] -> logits [B,n,V].
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
   torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
-  // The same before the softmax's matrix, [B,n,d]: for those who need logits of few positions.
+  // The same before the output matrix, [B,n,d], where logits of only some positions are needed.
   torch::Tensor decode(const torch::Tensor& tokens, DecodeState& state);
 
   void recompute_blocks(bool on);
 
-  // From here on the encoder and the embedding neither learn nor drop out.
+  // From now on the encoder and the embedding have neither gradients nor dropout.
   void freeze_encoder();
   void train(bool on = true) override;
 
@@ -56,11 +56,11 @@ class Seq2Seq : public torch::nn::Module {
   bool encoder_is_frozen_ = false;
 };
 
-// The parameters of such a model, on the meta device: their names and shapes, without memory.
+// The names and shapes of a model's parameters, on the meta device: without memory.
 std::vector<std::pair<std::string, torch::Tensor>> parameter_shapes(const ModelConfig& config);
 int64_t parameter_count(const ModelConfig& config);
 
-// What the decoder is given where `targets` are wanted: the start token, then all but the last.
+// The decoder's inputs for `targets`: the start token, then all targets but the last.
 torch::Tensor decoder_inputs(const ModelConfig& config, const torch::Tensor& targets);  // [B,T]
 
 }  // namespace convseq

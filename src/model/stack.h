@@ -13,7 +13,7 @@ namespace convseq {
 // that all attention layers of the stack use, dropout, and the final norm.
 class Stack : public torch::nn::Module {
  public:
-  // In training, blocks are computed again in the backward pass instead of remembered.
+  // In training, the backward pass computes the blocks again instead of keeping their activations.
   void recompute_blocks(bool on) { recomputes_ = on; }
 
  protected:

@@ -48,7 +48,7 @@ bool look_alike(const SummaryNode& a, const SummaryNode& b) {
                     });
 }
 
-// "0", "1", "2" with the same inside become "0-2", repeated three times.
+// "0", "1" and "2" with the same children become "0-2", repeated three times.
 void fold(SummaryNode& node) {
   std::vector<SummaryNode> folded;
   for (SummaryNode& child : node.children) {

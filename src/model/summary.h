@@ -12,8 +12,9 @@ namespace convseq {
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
 
-// A model's parameters as a tree of modules. Neighbours that look alike (the blocks of a stack) are
-// folded into one node that stands for several; a module with one thing inside is one with it.
+// A model's parameters as a tree of modules. Consecutive children of the same shape (the blocks of
+// a stack) are folded into one node that stands for several; a module with one child is merged with
+// it.
 struct SummaryNode {
   std::string name;            // "encoder", "0-11", "query.weight"
   std::vector<int64_t> shape;  // of a parameter; empty for a module

@@ -15,8 +15,8 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-// The tensors of a safetensors file, as views of the mapped file where they are aligned: read them
-// or copy them, never write to them. The mapping lives as long as any of them.
+// The tensors of a safetensors file. Aligned ones are views of the mapped file: they may be read or
+// copied, never written. The mapping lives as long as any of them.
 TensorFile load_tensors(const std::filesystem::path& path);
 
 // Tensors of any device and layout; written whole or not at all.

@@ -7,8 +7,8 @@
 
 namespace convseq {
 
-// Refuses a tokenizer with pieces that the model has no embedding for. The model may have more rows
-// than that: T5s are padded in several ways, and only denoising needs the sentinels.
+// Refuses a tokenizer with pieces that the model has no embedding for. The model may have more
+// rows: T5 vocabularies are padded in several ways, and only denoising needs the sentinels.
 void check_vocabulary(const ModelConfig& config, const Vocabulary& vocabulary,
                       const std::string& tokenizer);
 

@@ -15,14 +15,14 @@ struct NormOptions {
   double eps = 1e-6;
 };
 
-// The paper's LayerNorm or T5's RMSNorm (scale only), after the model's style.
+// The paper's LayerNorm or T5's RMSNorm (scale only), as the model's style says.
 class Norm : public torch::nn::Module {
  public:
   explicit Norm(const NormOptions& options);
   torch::Tensor forward(const torch::Tensor& x) const;
 
-  // x + branch(norm(x)) or x + norm(branch(x)), after the style, with as few passes as there can
-  // be.
+  // x + branch(norm(x)) or x + norm(branch(x)), as the style says, with the norm and the sum in as
+  // few passes over memory as possible.
   template <class Branch>
   torch::Tensor around(const torch::Tensor& x, Branch branch) const {
     const Stream stream = x;

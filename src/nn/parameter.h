@@ -4,12 +4,12 @@
 
 namespace convseq::nn {
 
-// A parameter without values: they are drawn or loaded later. fp32 on the CPU; within a ShapesOnly
-// scope on the meta device, where a tensor has a shape and no memory.
+// A parameter without values, which are drawn or loaded later: fp32 on the CPU, or within a
+// ShapesOnly scope on the meta device, where a tensor has a shape and no memory.
 torch::Tensor empty_parameter(torch::IntArrayRef shape);
 
-// While it lives, the layers that this thread makes have shapes and no memory: for counting the
-// parameters of models of any size. They can neither be drawn nor loaded.
+// While it lives, the layers that this thread makes have shapes and no memory, so that models of
+// any size can be counted. Their parameters can neither be drawn nor loaded.
 class ShapesOnly {
  public:
   ShapesOnly();

@@ -12,8 +12,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// While it lives, random numbers come again as they did from `state` on; then all goes on as
-// before.
+// While it lives, the device's generator continues from `state`; then it gets back the state that
+// it had before.
 class RandomReplay {
  public:
   explicit RandomReplay(torch::Device device, const torch::Tensor& state)
@@ -42,7 +42,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
     context->save_for_backward(inputs.vec());
     context->saved_data["what"] = c10::IValue::make_capsule(what);
     return what->block(
-        {inputs.begin(), inputs.end()});  // no gradients are recorded within a Function
+        {inputs.begin(), inputs.end()});  // autograd records nothing within a Function
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
@@ -70,9 +70,9 @@ torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const
   const bool learns = std::any_of(inputs.begin(), inputs.end(), [](const torch::Tensor& input) {
     return input.defined() && input.requires_grad();
   });
-  // Without an input that learns, the backward pass would not come by here.
+  // Autograd calls backward() only where an input requires a gradient.
   if (!learns || !torch::GradMode::is_enabled()) return block(inputs);
-  // Autograd takes no undefined inputs: they are left out on the way, and put back in their places.
+  // Autograd takes no undefined inputs: they are removed here and inserted again for the block.
   variable_list defined;
   std::vector<bool> is_defined;
   for (const torch::Tensor& input : inputs) {

@@ -11,9 +11,9 @@ namespace convseq::nn {
 
 using Inputs = std::vector<Stream>;  // undefined ones are allowed
 
-// block(inputs), of which only the inputs are kept for the backward pass: there the block is
-// computed again, with the same random numbers. About a third more time, a fraction of the memory.
-// The parameters' gradients are added by a backward pass within the backward pass.
+// Activation checkpointing: computes block(inputs) and keeps only the inputs. The backward pass
+// computes the block again, with the same random numbers, and runs a nested backward pass that adds
+// the parameters' gradients. This takes about a third more time and a fraction of the memory.
 torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const Inputs& inputs);
 
 }  // namespace convseq::nn

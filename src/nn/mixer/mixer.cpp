@@ -13,7 +13,7 @@ std::shared_ptr<Mixer> make_mixer(const MixerOptions& options) {
     case MixerKind::Depthwise:
       return std::make_shared<StaticConv>(options, /*tap_heads=*/options.channels);
     case MixerKind::Light:
-    case MixerKind::Dilated:  // a light convolution whose taps stand apart
+    case MixerKind::Dilated:  // a light convolution with dilated taps
       return std::make_shared<StaticConv>(options, /*tap_heads=*/options.conv_heads);
     case MixerKind::Dynamic:
       return std::make_shared<DynamicConv>(options);

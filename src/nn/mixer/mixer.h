@@ -14,7 +14,7 @@ namespace convseq::nn {
 
 using ops::Lengths;
 
-// What a mixer may know beside its input.
+// What a mixer reads beside its input.
 struct MixerContext {
   Lengths lengths;              // which positions are real
   torch::Tensor position_bias;  // the stack's, as ops::attention() takes it; undefined: none
@@ -24,7 +24,7 @@ struct MixerContext {
 class MixerState {
  public:
   virtual ~MixerState() = default;
-  virtual void reorder(const torch::Tensor& rows) = 0;  // row i becomes what row rows[i] was
+  virtual void reorder(const torch::Tensor& rows) = 0;  // row i becomes the former row rows[i]
   virtual int64_t bytes() const = 0;
 };
 
