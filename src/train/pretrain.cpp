@@ -2,17 +2,29 @@
 
 #include <torch/types.h>
 
+#include <cmath>
+
+#include "convseq/base/log.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/shard_manifest.h"
+#include "convseq/model/vocabulary_check.h"
 
 namespace convseq {
 namespace {
 
-void check(const PretrainOptions& options, const Tokenizer& tokenizer, int processes) {
-  require(options.model.vocab_size == tokenizer.vocabulary().size(),
+void check_vocabulary(const PretrainOptions& options, const Vocabulary& vocabulary,
+                      const Objective& objective) {
+  if (!objective.uses_sentinels()) {
+    convseq::check_vocabulary(options.model, vocabulary, options.tokenizer.string());
+    return;
+  }
+  require(options.model.vocab_size == vocabulary.size(),
           "{}: the tokenizer has {} ids, the model's vocab_size is {}; set vocab_size={}",
-          options.tokenizer.string(), tokenizer.vocabulary().size(), options.model.vocab_size,
-          tokenizer.vocabulary().size());
+          options.tokenizer.string(), vocabulary.size(), options.model.vocab_size,
+          vocabulary.size());
+}
+
+void check(const PretrainOptions& options, int processes) {
   check_batch(options.corpus.batch_rows, processes);
   std::vector<std::string> corpora;
   for (const CorpusShare& share : options.corpus.corpora) corpora.push_back(share.corpus);
@@ -24,44 +36,47 @@ void check(const PretrainOptions& options, const Tokenizer& tokenizer, int proce
   }
 }
 
-ExampleLengths example_lengths(const PretrainOptions& options, const Tokenizer& tokenizer) {
-  const SpanCorruption objective(tokenizer.vocabulary(), options.objective);
-  return objective.lengths(objective.segment_length(options.corpus.room));
-}
-
-// Every batch is full: a limit of tokens is one of steps too, towards which the rate can run.
-PretrainOptions with_schedule(PretrainOptions options, const ExampleLengths& lengths) {
+// Every batch is full, so a limit of tokens is also a limit of steps (an expected one where sources
+// vary in length), towards which the learning rate can decay.
+PretrainOptions with_schedule(PretrainOptions options, double mean_source_length) {
   int64_t& total = options.schedule.total_steps;
   if (total == 0 && options.limits.steps == 0) {
-    const int64_t per_batch = options.corpus.batch_rows * lengths.source;
+    const auto per_batch = static_cast<int64_t>(
+        std::llround(static_cast<double>(options.corpus.batch_rows) * mean_source_length));
     total = (options.limits.source_tokens + per_batch - 1) / per_batch;
   }
   return options;
 }
 
-RunIdentity identity_of(const PretrainOptions& options, const Tokenizer& tokenizer) {
+RunIdentity identity_of(const PretrainOptions& options, const Tokenizer& tokenizer,
+                        const Objective& objective) {
   RunIdentity identity = convseq::identity_of(static_cast<const TrainingOptions&>(options));
-  const RunIdentity more = {
-      {"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
-      {"batch", std::to_string(options.corpus.batch_rows)},
-      {"source length", std::to_string(options.corpus.room.source)},
-      {"target length", std::to_string(options.corpus.room.target)},
-      {"noise density", fmt::format("{}", options.objective.noise_density)},
-      {"mean span length", fmt::format("{}", options.objective.mean_span_length)}};
+  const RunIdentity more = {{"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
+                            {"batch", std::to_string(options.corpus.batch_rows)},
+                            {"source length", std::to_string(options.corpus.room.source)},
+                            {"target length", std::to_string(options.corpus.room.target)},
+                            {.name = "objective",
+                             .value = std::string(name_of(objective.kind())),
+                             .when_missing = std::string(name_of(ObjectiveKind::SpanCorruption))}};
   identity.insert(identity.end(), more.begin(), more.end());
+  for (const auto& [option, value] : objective.numbers()) {
+    identity.push_back({std::string(option.meaning), fmt::format("{}", value)});
+  }
   return identity;
 }
 
-class Denoising : public Lesson {
+class CorpusLesson : public Lesson {
  public:
-  Denoising(const PretrainOptions& options, const Tokenizer& tokenizer, const Json& cursor,
-            Communicator& communicator)
+  CorpusLesson(const PretrainOptions& options, const Tokenizer& tokenizer,
+               std::shared_ptr<const Objective> objective, const Json& cursor,
+               Communicator& communicator)
       : options_(options),
         tokenizer_(tokenizer),
         communicator_(communicator),
-        objective_(std::make_shared<SpanCorruption>(tokenizer.vocabulary(), options.objective)),
+        objective_(std::move(objective)),
         stream_(tokenizer, objective_, corpus_options(),
                 cursor.is_null() ? StreamCursor{} : StreamCursor::from_json({cursor, "cursor"})) {
+    log::info("{}", objective_->describe(stream_.segment_length()));
     if (can_validate()) draw_validation();
   }
 
@@ -109,18 +124,23 @@ class Denoising : public Lesson {
 
 TrainingSummary pretrain(const PretrainOptions& given, Communicator& communicator) {
   const Tokenizer tokenizer = Tokenizer::load(given.tokenizer);
-  check(given, tokenizer, communicator.size());
-  const ExampleLengths lengths = example_lengths(given, tokenizer);
-  const PretrainOptions options = with_schedule(given, lengths);
+  const std::shared_ptr<const Objective> objective =
+      make_objective(given.objective, tokenizer.vocabulary());
+  check_vocabulary(given, tokenizer.vocabulary(), *objective);
+  check(given, communicator.size());
+  const int64_t segment_length = objective->segment_length(given.corpus.room);
+  const PretrainOptions options =
+      with_schedule(given, objective->mean_source_length(segment_length));
   TrainingShape shape = training_shape(options, options.corpus.batch_rows / communicator.size());
+  const ExampleLengths lengths = objective->lengths(segment_length);
   shape.source = lengths.source;
   shape.target = lengths.target;
   require_training_memory(options, options.model, shape);
   auto model = std::make_shared<Seq2Seq>(options.model);
   model->initialise(options.seed);
   TrainingRun run(options, model, {.tokenizer_from = options.tokenizer},
-                  identity_of(options, tokenizer), communicator);
-  Denoising lesson(options, tokenizer, run.cursor(), communicator);
+                  identity_of(options, tokenizer, *objective), communicator);
+  CorpusLesson lesson(options, tokenizer, objective, run.cursor(), communicator);
   const TrainingSummary summary = run.go(lesson);
   if (summary.finished()) run.write_last();
   return summary;

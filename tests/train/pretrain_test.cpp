@@ -47,7 +47,7 @@ class Pretraining : public ::testing::Test {
     return options;
   }
 
-  std::string weights(const std::string& out) const {
+  std::string weights(const fs::path& out) const {
     return read_text_file(folder_ / out / kWeightsFile);
   }
 
@@ -56,12 +56,63 @@ class Pretraining : public ::testing::Test {
   int64_t vocabulary_ = 0;
 };
 
-TEST_F(Pretraining, ResumedEqualsUninterruptedBitForBit) {
-  EXPECT_TRUE(pretrain(options("whole")).finished());
-  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 3)).finished());
-  EXPECT_FALSE(pretrain(stopped_after(options("parts"), 4)).finished());
-  EXPECT_TRUE(pretrain(options("parts")).finished());
-  EXPECT_EQ(weights("parts"), weights("whole"));
+TEST_F(Pretraining, ResumedEqualsUninterruptedBitForBitWithEveryObjective) {
+  for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
+    const auto run = [&, objective = kind, of = std::string(name)](const std::string& out) {
+      PretrainOptions made = options(of + out);
+      made.objective.kind = objective;
+      return made;
+    };
+    EXPECT_TRUE(pretrain(run("-whole")).finished());
+    EXPECT_FALSE(pretrain(stopped_after(run("-parts"), 3)).finished());
+    EXPECT_FALSE(pretrain(stopped_after(run("-parts"), 4)).finished());
+    EXPECT_TRUE(pretrain(run("-parts")).finished());
+    EXPECT_EQ(weights(run("-parts").out), weights(run("-whole").out)) << name;
+  }
+}
+
+TEST_F(Pretraining, LearnsWithEveryObjective) {
+  for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
+    auto run = options(std::string(name));
+    run.objective.kind = kind;
+    run.limits.steps = 40;
+    run.save_every = 100;
+    run.validation_corpus = corpus_;
+    run.validation_batches = 2;
+    EXPECT_LT(pretrain(run).best_validation.value(), 5.0) << name;  // random answers cost 6.5
+  }
+}
+
+TEST_F(Pretraining, RefusesToGoOnWithAnotherObjective) {
+  for (const auto& [before, before_name] : kEnumNames<ObjectiveKind>) {
+    auto run = options(fmt::format("of-{}", before_name));
+    run.objective.kind = before;
+    pretrain(stopped_after(run, 1));
+    for (const auto& [after, after_name] : kEnumNames<ObjectiveKind>) {
+      if (after == before) continue;
+      run.objective.kind = after;
+      EXPECT_NE(message_of<Error>([&] { pretrain(run); })
+                    .find(fmt::format("was made with objective {}, this run has {}; ", before_name,
+                                      after_name)),
+                std::string::npos);
+    }
+  }
+}
+
+TEST_F(Pretraining, SentinelsAreNeededOnlyByObjectivesThatUseThem) {
+  for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
+    auto run = options(fmt::format("pieces-{}", name));
+    run.objective.kind = kind;
+    run.limits.steps = 1;
+    const Vocabulary vocabulary = Tokenizer::load(run.tokenizer).vocabulary();
+    run.model.vocab_size = vocabulary.pieces();
+    if (make_objective(run.objective, vocabulary)->uses_sentinels()) {
+      EXPECT_NE(message_of<Error>([&] { pretrain(run); }).find("set vocab_size="),
+                std::string::npos);
+    } else {
+      EXPECT_TRUE(pretrain(run).finished()) << name;
+    }
+  }
 }
 
 TEST_F(Pretraining, TakesTheCheckpointBeforeADamagedOne) {
@@ -204,11 +255,11 @@ TEST_F(Pretraining, RefusesWhatDoesNotFitBeforeAnyWork) {
   pretrain(stopped_after(options("b"), 1));
   auto other = options("b");
   other.model.d_ff = 32;
-  EXPECT_EQ(
-      message_of<Error>([&] { pretrain(other); }),
-      (folder_ / "b" / "checkpoint-00000001").string() +
-          ": is a checkpoint of another model; choose another folder, the same config, or --fresh "
-          "to start anew");
+  EXPECT_EQ(message_of<Error>([&] { pretrain(other); }),
+            (folder_ / "b" / "checkpoint-00000001").string() +
+                ": is a checkpoint of another model; choose another folder, the same config, or "
+                "resume=false "
+                "to start over");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void check_checksums(const fs::path& folder, const JsonObject& expected) {
 
 Json to_json(const RunIdentity& identity) {
   Json json = Json::object();
-  for (const auto& [key, value] : identity) json[key] = value;
+  for (const RunIdentityItem& item : identity) json[item.name] = item.value;
   return json;
 }
 
@@ -149,14 +149,15 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
 // Earlier versions wrote fewer keys: what is not there is not compared, but for the task, which
 // tells fine-tuning from pre-training.
 void Checkpoints::check_identity(const Json& found, const fs::path& path) const {
-  const auto is_task = [](const auto& item) { return item.first == "task"; };
+  const auto is_task = [](const RunIdentityItem& item) { return item.name == "task"; };
   const bool has_task = std::any_of(identity_.begin(), identity_.end(), is_task);
   require(found.is_object() && found.contains("task") == has_task,
           "{}: is a checkpoint of a {} run; choose another folder", path.string(),
           has_task ? "pre-training" : "fine-tuning");
-  for (const auto& [key, value] : identity_) {
-    if (!found.contains(key)) continue;
-    const std::string theirs = found[key].is_string() ? found[key].get<std::string>() : "";
+  for (const auto& [key, value, when_missing] : identity_) {
+    if (!found.contains(key) && !when_missing) continue;
+    const Json& saved = found.contains(key) ? found[key] : Json(*when_missing);
+    const std::string theirs = saved.is_string() ? saved.get<std::string>() : "";
     require(theirs == value,
             "{}: was made with {} {}, this run has {}; choose another folder, the same {}, or "
             "--fresh to start anew",

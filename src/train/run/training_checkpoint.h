@@ -32,7 +32,13 @@ TrainingState training_state_from(const JsonObject& json);
 
 // What must be the same for a run to go on: {"seed", "1"}, {"learning rate", "0.02"} and the like,
 // compared, and named in an error, in their order.
-using RunIdentity = std::vector<std::pair<std::string, std::string>>;
+struct RunIdentityItem {
+  std::string name;
+  std::string value;
+  // What a checkpoint without this item was made with; none: it is not compared.
+  std::optional<std::string> when_missing = {};
+};
+using RunIdentity = std::vector<RunIdentityItem>;
 
 // The checkpoints of a run, OUT/checkpoint-00000100 and so on: model folders with
 // optimizer.safetensors and trainer_state.json beside the weights. Each appears whole or not at
