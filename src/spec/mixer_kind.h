@@ -5,14 +5,15 @@
 namespace convseq {
 
 // What mixes positions in a block.
-enum class MixerKind { Attention, Depthwise, Light, Dynamic, Dilated };
+enum class MixerKind { Attention, Depthwise, Light, Dynamic, Dilated, Gated };
 template <>
 inline constexpr auto kEnumNames<MixerKind> =
     std::to_array<EnumName<MixerKind>>({{MixerKind::Attention, "attention"},
                                         {MixerKind::Depthwise, "depthwise"},
                                         {MixerKind::Light, "light"},
                                         {MixerKind::Dynamic, "dynamic"},
-                                        {MixerKind::Dilated, "dilated"}});
+                                        {MixerKind::Dilated, "dilated"},
+                                        {MixerKind::Gated, "gated"}});
 
 inline constexpr MixerKind kDefaultMixer = MixerKind::Light;
 

@@ -22,7 +22,8 @@ import transformers
 from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import Lfm2Config, T5Config, T5ForConditionalGeneration
+from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.t5.modeling_t5 import T5Attention
 
 HERE = Path(__file__).parent
@@ -116,12 +117,28 @@ class Attention(nn.Module):
         return self.output(torch.einsum("bhts,bshe->bthe", weights, v).flatten(2))
 
 
+class GatedConv(nn.Module):
+    """LFM2's short convolution; centred in an encoder."""
+
+    def __init__(self, c, layer, causal):
+        super().__init__()
+        d = c["d_model"]
+        self.offsets = tap_offsets(c, layer, causal)
+        self.input, self.output = linear(d, 3 * d), linear(d, d)
+        self.taps = nn.Parameter(torch.empty(d, len(self.offsets)))
+
+    def forward(self, x, real):
+        b, c, x1 = self.input(x).chunk(3, dim=-1)
+        return self.output(c * convolve(b * x1 * real[..., None], self.taps, self.offsets))
+
+
 MIXERS = {  # by name, each made from (config, layer, causal)
     "attention": lambda c, layer, causal: Attention(c),
     "depthwise": Conv,
     "light": Conv,
     "dynamic": Conv,
     "dilated": Conv,
+    "gated": GatedConv,
 }
 
 
@@ -299,6 +316,18 @@ def check_conv1d():
             close(conv(x, torch.ones(2, 9)), expected)
 
 
+def check_gated():
+    """The causal one is the short convolution of Hugging Face's LFM2."""
+    theirs = Lfm2ShortConv(Lfm2Config(hidden_size=6, num_hidden_layers=1, num_attention_heads=2,
+                                      conv_L_cache=3, layer_types=["conv"]), 0)
+    ours = GatedConv({"d_model": 6, "kernel_sizes": 3, "dilations": 1}, 0, causal=True)
+    randomise(ours, torch.Generator().manual_seed(1))
+    theirs.in_proj.weight.data, theirs.out_proj.weight.data = ours.input.weight, ours.output.weight
+    theirs.conv.weight.data = ours.taps[:, None]
+    x = torch.randn(2, 9, 6, generator=torch.Generator().manual_seed(2))
+    close(ours(x, torch.ones(2, 9)), theirs(x))
+
+
 def check_buckets():
     distances = torch.arange(-300, 300)
     for buckets, far in ((8, 16), (32, 128)):
@@ -355,6 +384,8 @@ MODELS = {
     "attention_learned": T5 | {"norm": "branch_layer_norm", "positions": "learned", "max_positions": 16},
     "dynamic_untied_classifier": CONV | {"mixer": "dynamic", "kernel_sizes": 3,
                                          "tie_embeddings": False, "classes": 3},
+    "gated": CONV | {"mixer": "gated", "kernel_sizes": [3, 4], "dilations": [1, 2], "glu": False,
+                     "tap_softmax": False},
 }
 
 
@@ -431,6 +462,7 @@ if __name__ == "__main__":
     transformers.logging.disable_progress_bar()
     check_conv1d()
     check_buckets()
+    check_gated()
     for seed, (name, c) in enumerate(MODELS.items()):
         write_model(name, c, seed)
     write_t5("hf_t5_v1_0", gated=False, tied=True, seed=100)

@@ -57,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                          ::testing::Values("depthwise", "light", "dynamic", "dilated", "attention",
                                            "light_even_kernel", "light_encoder_attention",
                                            "light_pre_rms", "light_no_glu_no_softmax",
-                                           "attention_learned", "dynamic_untied_classifier"),
+                                           "attention_learned", "dynamic_untied_classifier",
+                                           "gated"),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -57,6 +57,10 @@ inline std::vector<ModelCase> model_cases() {
          c.decoder_kernel_sizes = {{4}};
          c.decoder_dilations = {{1, 3}};
        })},
+      {"gated", with([](auto& c) {
+         c.mixer = MixerKind::Gated;
+         c.glu = c.tap_softmax = false;
+       })},
   };
 }
 

@@ -31,6 +31,7 @@ TEST(ParameterCount, OfBaseModelsEqualsTheFormula) {
       {"paper-light-base", conv_model(3, everywhere(H * 7))},
       {"paper-dynamic-base", conv_model(3, everywhere(d * H * 7))},
       {"paper-dilated-base", conv_model(3, dilated)},
+      {"paper-gated-base", conv_model(4, everywhere(d * 3))},
   };
   for (const auto& [name, count] : expected) {
     EXPECT_EQ(Seq2Seq(find_model_config(name)).parameter_count(), count) << name;

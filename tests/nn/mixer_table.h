@@ -35,6 +35,7 @@ inline std::vector<MixerCase> mixer_cases() {
       {"dilated", with(MixerKind::Dilated, [](auto& o) { o.dilation = 3; })},
       {"dilated_even_kernel",
        with(MixerKind::Dilated, [](auto& o) { o.kernel = 4, o.dilation = 2; })},
+      {"gated", with(MixerKind::Gated, [](auto& o) { o.glu = o.tap_softmax = false; })},
   };
 }
 

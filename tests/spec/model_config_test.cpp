@@ -53,6 +53,7 @@ TEST(ModelConfig, RefusesByKeyValueAndWhatIsAllowed) {
       {"dropout", 1.0, "dropout is 1; allowed: 0 to 0.99"},
       {"glu", 1, "glu is 1; allowed: true, false"},
       {"pad_token_id", 100, "pad_token_id is 100; allowed: 0 to 99"},
+      {"mixer", "gated", "glu is true, but mixer gated has gates of its own; allowed: false"},
       {"model_type", "bert", "model_type is \"bert\"; allowed: convseq"},
       {"model_type", "t5", "model_type is \"t5\"; make it a convseq model with `convseq convert`"},
   };

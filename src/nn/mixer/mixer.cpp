@@ -2,6 +2,7 @@
 
 #include "convseq/nn/mixer/attention.h"
 #include "convseq/nn/mixer/dynamic_conv.h"
+#include "convseq/nn/mixer/gated_conv.h"
 #include "convseq/nn/mixer/static_conv.h"
 
 namespace convseq::nn {
@@ -17,6 +18,8 @@ std::shared_ptr<Mixer> make_mixer(const MixerOptions& options) {
       return std::make_shared<StaticConv>(options, /*tap_heads=*/options.conv_heads);
     case MixerKind::Dynamic:
       return std::make_shared<DynamicConv>(options);
+    case MixerKind::Gated:
+      return std::make_shared<GatedConv>(options);
   }
   return nullptr;
 }

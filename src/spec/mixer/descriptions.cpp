@@ -16,6 +16,8 @@ const MixerDescription& description_of(MixerKind kind) {
       return mixers::kDynamic;
     case MixerKind::Dilated:
       return mixers::kDilated;
+    case MixerKind::Gated:
+      return mixers::kGated;
   }
   fail("mixer {} has no description", static_cast<int>(kind));
 }

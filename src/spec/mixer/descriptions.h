@@ -10,5 +10,6 @@ extern const MixerDescription kDepthwise;
 extern const MixerDescription kLight;
 extern const MixerDescription kDynamic;
 extern const MixerDescription kDilated;
+extern const MixerDescription kGated;
 
 }  // namespace convseq::mixers

@@ -74,6 +74,7 @@ std::vector<Case> cases() {
   return {
       {"light", "paper-light-tiny", small, shape},
       {"dynamic", "paper-dynamic-tiny", with({"dropout=0.1"}), shape},
+      {"gated_mixer", "paper-gated-tiny", small, shape},
       {"transformer", "paper-transformer-tiny", small, shape},
       {"transformer_dropout", "paper-transformer-tiny", with({"dropout=0.1"}), shape},
       {"gated", "paper-light-tiny", with({"ffn=gated_gelu", "norm=pre_rms_norm"}), shape},
