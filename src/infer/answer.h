@@ -7,17 +7,17 @@
 
 namespace convseq {
 
-// A whole split at once, in batches by length; results come in the order of `sources`, whose
-// sequences end with their EOS.
+// These answer a whole split in batches of similar length. Results are in the order of `sources`,
+// whose sequences end with their EOS.
 std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<TokenIds>& sources,
                                          const GreedyOptions& greedy,
                                          const LengthBatchOptions& batches = {});
 
-// The number of the likeliest label of each.
+// The index of the likeliest label for each source.
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});
 
-// The likeliest class of the head on the encoder.
+// The likeliest class of the classification head, for each source.
 std::vector<size_t> choose_classes(Seq2Seq& model, const std::vector<TokenIds>& sources,
                                    const LengthBatchOptions& batches = {});
 

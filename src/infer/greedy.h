@@ -6,16 +6,16 @@
 namespace convseq {
 
 struct GreedyOptions {
-  int64_t max_tokens = 64;  // steps of decoding: the EOS counts
+  int64_t max_tokens = 64;  // decoding steps, the EOS included
 };
 
 struct Generation {
   TokenIds tokens = {};  // without the EOS
-  bool ended = false;    // by an EOS; otherwise the limit cut it
+  bool ended = false;    // with an EOS; false: cut at max_tokens
 };
 
-// The likeliest token, one after the other, until the EOS. A row that has ended leaves the batch
-// and costs nothing more. What a row says does not depend on its neighbours.
+// Greedy decoding: the likeliest token at each step, until the EOS. A row that has ended leaves the
+// batch and costs nothing more. The answer of a row does not depend on the other rows.
 std::vector<Generation> generate_greedy(Seq2Seq& model, const PaddedIds& source,
                                         const GreedyOptions& options);
 

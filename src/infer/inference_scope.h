@@ -5,8 +5,8 @@
 
 namespace convseq {
 
-// While it lives, the model answers: no gradients, no dropout. Training goes on afterwards as if
-// nothing had been asked.
+// While it lives, the model is in evaluation mode without gradients. Afterwards it is in the mode
+// that it had before.
 class InferenceScope {
  public:
   explicit InferenceScope(torch::nn::Module& model)

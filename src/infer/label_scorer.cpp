@@ -50,7 +50,7 @@ torch::Tensor LabelScorer::score(const PaddedIds& source) const {
 torch::Tensor LabelScorer::score_encoded(const torch::Tensor& encoded,
                                          const nn::Lengths& lengths) const {
   const int64_t batch = encoded.size(0), labels = targets_.rows();
-  // The source's keys and values are computed once a row, then repeated for each label.
+  // The source's keys and values are computed once per row, then repeated for each label.
   DecodeState state = model_.start(encoded, lengths);
   state.reorder(torch::arange(batch, targets_.ids.options()).repeat_interleave(labels));
   const auto targets = targets_.ids.repeat({batch, 1});  // [B·K,T]

@@ -6,12 +6,12 @@
 namespace convseq {
 
 struct LabelScorerOptions {
-  bool per_token = false;  // the mean over a label's tokens, so that long labels are not punished
+  bool per_token = false;  // the mean over a label's tokens, so that long labels are not penalised
   int64_t max_rows = 512;  // pairs of source and label decoded at once
 };
 
-// How likely each of a task's labels is as the answer: log p(label, EOS | source). Every label gets
-// its score, where a greedy answer may be none of them.
+// How likely each of a task's labels is as the answer: log p(label, EOS | source). Every label has
+// a score, whereas a greedy answer may be none of the labels.
 class LabelScorer {
  public:
   // `labels` as the tokenizer gives them, without an EOS.

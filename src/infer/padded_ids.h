@@ -11,7 +11,7 @@ namespace convseq {
 
 using TokenIds = std::vector<int32_t>;  // as the tokenizer gives and takes them
 
-// Sequences side by side, the shorter ones filled up on the right.
+// A batch of sequences, padded on the right to the length of the longest.
 struct PaddedIds {
   torch::Tensor ids = {};  // [B,T] int64
   ops::Lengths lengths = {};
@@ -27,7 +27,7 @@ struct PadOptions {
   torch::Device device = torch::kCPU;
 };
 
-// As wide as the longest, but at least 1: a batch of empty sequences is one of padding.
+// At least one token wide: a batch of empty sequences is all padding.
 PaddedIds pad(const std::vector<TokenIds>& sequences, const PadOptions& options);
 
 }  // namespace convseq

@@ -5,8 +5,8 @@
 
 namespace convseq {
 
-// One JSON object a line: source, prediction, answers, whether it is right, and the category where
-// there is one. The caller commits.
+// One JSON object per line: source, prediction, answers, whether it is right, and the category if
+// there is one. The caller commits the file.
 void write_predictions(OutputFile& file, const TaskSplit& split,
                        const std::vector<Outcome>& outcomes);
 

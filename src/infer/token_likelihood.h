@@ -9,12 +9,12 @@ struct TokenLikelihood {
   torch::Tensor right = {};  // [N] bool: no token is likelier
 };
 
-// Of the target that follows each decoder output, [N,d] and [N]. In pieces: the logits of many
-// tokens over the whole vocabulary are never held at once.
+// The likelihood of the target after each decoder output, [N,d] and [N]. It is computed in chunks,
+// so that the logits of all tokens are never held at once.
 TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& decoded,
                                  const torch::Tensor& targets);
 
-// Sums of `values` [N], which belong to the true places of `real` [B,T] in order, a row: [B].
+// The sum of `values` [N] per row, [B]; they belong to the true positions of `real` [B,T] in order.
 torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& real);
 
 }  // namespace convseq
