@@ -95,8 +95,7 @@ __global__ void __launch_bounds__(kThreads, kRowsAreKeys ? 3 : 4)
   auto* tile_stats = reinterpret_cast<RowStats*>(tiles + kTiles * kTileValues);
   auto* bias = reinterpret_cast<float*>(tile_stats + (kRowsAreKeys ? 2 * kTile : 0));
   const int distances = 2 * static_cast<int>(shape.max_distance) + 1;
-  float* of_warps =
-      bias + shared_bias_values(shape);  // [warp][distances], the gradient of the bias
+  float* warp_dbias = bias + shared_bias_values(shape);  // [warp][distances]
   const BatchHead head_index = batch_head_of_block();
   const int warp = threadIdx.x / kLanes;
   grid_dependency_wait();
@@ -135,8 +134,8 @@ __global__ void __launch_bounds__(kThreads, kRowsAreKeys ? 3 : 4)
     copy_stage(0, begin);
   }
   load_bias(bias, arrays.bias, shape, head_index.head);
-  BiasGradient bias_gradient{of_warps + warp * distances,
-                             of_warps + kWarps * distances + warp * kSkewed};
+  BiasGradient bias_gradient{warp_dbias + warp * distances,
+                             warp_dbias + kWarps * distances + warp * kSkewed};
   if (kRowsAreKeys && shape.max_distance > 0) bias_gradient.clear(distances);
 
   const int row = first + 16 * warp;
@@ -191,7 +190,7 @@ __global__ void __launch_bounds__(kThreads, kRowsAreKeys ? 3 : 4)
                     distances;
     for (int i = threadIdx.x; i < distances; i += kThreads) {
       float sum = 0;
-      for (int w = 0; w < kWarps; ++w) sum += of_warps[w * distances + i];
+      for (int w = 0; w < kWarps; ++w) sum += warp_dbias[w * distances + i];
       to[i] = sum;
     }
   }

@@ -17,8 +17,8 @@ constexpr int kSteps = kTile / 16;       // of 16 channels or rows: the K of one
 constexpr int kColumnTiles = kTile / 8;  // of 8 columns: the N of one mma
 
 using Fragments = unsigned[kSteps][4];  // 16 rows × 64 of the left operand
-using Sums =
-    float[kColumnTiles][4];  // 16 rows × 64 accumulators: lane l holds rows l/4 and l/4 + 8
+// Accumulators of 16 rows × 64: lane l holds rows l/4 and l/4 + 8 of each tile of 8 columns.
+using Sums = float[kColumnTiles][4];
 
 struct BatchHead {
   int batch, head;
@@ -256,9 +256,10 @@ struct BiasAndMask {
     return key < keys && (!causal || key <= query + shift);
   }
   // Whether the bias has one value in the whole tile that begins at this key and query.
-  __device__ bool has_constant_bias(int key, int keys_of, int query, int queries_of) const {
+  __device__ bool has_constant_bias(int key, int tile_keys, int query, int tile_queries) const {
     const int distance = key - query - shift;
-    return distance - (queries_of - 1) >= max_distance || distance + (keys_of - 1) <= -max_distance;
+    return distance - (tile_queries - 1) >= max_distance ||
+           distance + (tile_keys - 1) <= -max_distance;
   }
 };
 
@@ -284,16 +285,16 @@ __device__ inline void load_bias(float* to, const float* bias, const AttentionSh
                                  int head) {
   const int max_distance = static_cast<int>(shape.max_distance), count = 2 * max_distance + 1;
   for (int i = threadIdx.x; i < shared_bias_values(shape); i += kThreads) {
-    const int swizzled = min(max(i - kBiasMargin, 0), count - 1);
-    to[i] = bias[static_cast<int64_t>(head) * count + swizzled] * kLog2E;
+    const int index = min(max(i - kBiasMargin, 0), count - 1);
+    to[i] = bias[static_cast<int64_t>(head) * count + index] * kLog2E;
   }
 }
 
 // Scores to exponents of two: log2(e) · score + bias − subtract(part, i), −infinity where masked.
 // kRowsAreKeys: rows are keys and columns are queries; otherwise rows are queries.
-template <bool kRowsAreKeys, class Minus>
+template <bool kRowsAreKeys, class Subtract>
 __device__ void scores_to_exponents(Sums& sums, const BiasAndMask& mask, int row, int column,
-                                    const Minus& subtract) {
+                                    const Subtract& subtract) {
   constexpr int kKeys = kRowsAreKeys ? 16 : kTile, kQueries = kRowsAreKeys ? kTile : 16;
   const int key = kRowsAreKeys ? row : column, query = kRowsAreKeys ? column : row;
   const int distance = key - query - mask.shift;
@@ -321,8 +322,7 @@ __device__ void scores_to_exponents(Sums& sums, const BiasAndMask& mask, int row
       }
     }
   }
-  if (mask.is_visible(query, key + kKeys - 1))
-    return;  // nothing is masked: the first query sees the last key
+  if (mask.is_visible(query, key + kKeys - 1)) return;  // the first query sees the last key
 #pragma unroll
   for (int part = 0; part < kColumnTiles; ++part) {
 #pragma unroll
@@ -350,13 +350,13 @@ __device__ inline float partial_delta(const AttentionBackward& arrays, BatchHead
 
 // P = 2^exponent in place of the exponents, and dS = P ⊙ (dP − delta) in place of dP.
 template <class StatsAt>
-__device__ void exponents_to_p_and_ds(Sums& exponents, Sums& gradients, const StatsAt& stats_at) {
+__device__ void exponents_to_p_and_ds(Sums& p, Sums& ds, const StatsAt& stats_at) {
 #pragma unroll
   for (int part = 0; part < kColumnTiles; ++part) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      exponents[part][i] = exp2_approx(exponents[part][i]);
-      gradients[part][i] = exponents[part][i] * (gradients[part][i] - stats_at(part, i).delta);
+      p[part][i] = exp2_approx(p[part][i]);
+      ds[part][i] = p[part][i] * (ds[part][i] - stats_at(part, i).delta);
     }
   }
 }
