@@ -33,7 +33,7 @@ std::string describe_field(std::optional<int64_t> field) {
   return field ? fmt::format("{} tokens", *field) : "unlimited (self-attention)";
 }
 
-// What both forms of the report say.
+// The content of both forms of the report.
 struct Report {
   ModelConfig config;
   Workload work;
@@ -97,9 +97,9 @@ void print_report(const Report& report) {
   fmt::print("\nReceptive field: encoder {}, decoder {}\n",
              describe_field(receptive_field(config, Side::Encoder)),
              describe_field(receptive_field(config, Side::Decoder)));
-  fmt::print("Decode state (bf16, after {} tokens): {}B of its own, {}B of the source\n",
-             report.work.target, short_count(report.state.mixers),
-             short_count(report.state.source));
+  fmt::print(
+      "Decode state (bf16, after {} tokens): {}B of mixers, {}B of encoder-decoder attention\n",
+      report.work.target, short_count(report.state.mixers), short_count(report.state.source));
 }
 
 Json to_json(const SummaryNode& node) {

@@ -16,10 +16,10 @@ struct Workload {
   int64_t target = 114;
 };
 
-// Floating-point operations of the forward pass, by part, in the order of computation. Counted are
-// the multiply-adds (two operations each) of matmuls and convolutions; norms, softmaxes, gates and
-// look-ups are not. A causal attention counts the pairs that it must look at. A count beyond 64
-// bits is refused.
+// Floating-point operations of the forward pass, by part, in the order of computation. The
+// multiply-adds (two operations each) of matmuls and convolutions are counted; norms, softmaxes,
+// gates and look-ups are not. Causal attention counts the query-key pairs that it attends to. A
+// count beyond 64 bits is refused.
 using FlopParts = std::vector<std::pair<std::string, int64_t>>;
 FlopParts forward_flops(const ModelConfig& config, const Workload& work);
 int64_t total_flops(const FlopParts& parts);
@@ -35,7 +35,7 @@ struct DecodeBytes {
   int64_t source = 0;  // the encoder-decoder attention's keys and values
 };
 
-// What decoding of one sequence remembers after `position` tokens.
+// The decode state of one sequence after `position` tokens.
 DecodeBytes decode_state_bytes(const ModelConfig& config, int64_t source, int64_t position,
                                int64_t bytes_per_element);
 

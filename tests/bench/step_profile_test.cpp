@@ -11,7 +11,7 @@ struct Named {
   StepPart part;
 };
 
-// As the profiler gives them, cut short.
+// Kernel names as the profiler reports them, shortened.
 const Named kKernels[] = {
     {"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", StepPart::Matmuls},
     {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x3_nn_align2>(",

@@ -78,7 +78,7 @@ TEST(StepWork, BytesOfTheRestAreThoseCountedByHand) {
   const double tokens = 20 + 10;
   // GLU and convolution: 6d bytes forward, 10d backward, in two blocks of each stack.
   EXPECT_DOUBLE_EQ(bytes_of(work, "gates and convolutions"), 2 * tokens * 16 * 128);
-  // Two norms a block, three in the decoder, one at the end: 6d bytes each way.
+  // Two norms per block, three in the decoder, one at the end: 6d bytes each way.
   EXPECT_DOUBLE_EQ(bytes_of(work, "norms and residual sums"), (20 * 5 + 10 * 7) * 12.0 * 128);
   EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 2 * 512);
   EXPECT_DOUBLE_EQ(bytes_of(work, "loss"), 10 * 2 * 2.0 * 32128);
