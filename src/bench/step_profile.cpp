@@ -21,7 +21,7 @@ constexpr Rule kOwnKernels[] = {
     {"general_", StepPart::Norms},
     {"adamw", StepPart::Optimizer},
     {"sums_kernel", StepPart::Optimizer},
-    {"sizes_kernel", StepPart::Optimizer},
+    {"scales_kernel", StepPart::Optimizer},
     {"decide_kernel", StepPart::Optimizer},
     {"cross_entropy", StepPart::Loss},
     {"embedding", StepPart::Embedding},
