@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "convseq/base/file/output_file.h"
+#include "convseq/base/log.h"
 #include "convseq/base/memory.h"
 #include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
@@ -10,6 +11,7 @@
 #include "convseq/cli/options/training_flags.h"
 #include "convseq/cli/signals.h"
 #include "convseq/eval/report_text.h"
+#include "convseq/infer/evaluate_task.h"
 #include "convseq/infer/predictions.h"
 #include "convseq/model/checkpoint.h"
 #include "convseq/train/step/memory_estimate.h"
@@ -98,28 +100,25 @@ Evaluation evaluate(Flags& flags, const Task& task, const std::string& split) {
   model->to(device);
 
   std::optional<Progress> progress;
-  const auto show = [&](const char* label) {
-    if (flags.quiet) return;
-    progress.emplace(ProgressOptions{
-        .label = label, .total = std::ssize(examples.examples), .unit = "examples"});
-  };
   int64_t done = 0;
-  show("evaluate");
   flags.batches.on_batch = watch(progress, done);
-  const auto outcomes = outcomes_of(examples, answerer.answer(examples.sources, flags.batches));
+  const auto show = [&](const char* pass) {
+    done = 0;
+    if (flags.quiet) return;
+    progress.emplace(
+        ProgressOptions{.label = pass, .total = std::ssize(examples.examples), .unit = "examples"});
+  };
+  TaskEvaluation found = evaluate_task(answerer, examples,
+                                       {.batches = flags.batches,
+                                        .bootstrap = flags.bootstrap,
+                                        .token_nll = flags.token_nll,
+                                        .on_pass = show});
   progress.reset();
   if (predictions) {
-    write_predictions(*predictions, examples, outcomes);
+    write_predictions(*predictions, examples, found.outcomes);
     predictions->commit();
   }
-  Evaluation result{.report = judge(task, outcomes, flags.bootstrap), .rows = examples.totals};
-  if (flags.token_nll && model->config().decoder_layers > 0) {
-    done = 0;
-    show("likelihood");
-    result.report.tokens = score_tokens(
-        answer_nlls(*model, examples.sources, examples.targets, flags.batches), flags.bootstrap);
-  }
-  return result;
+  return {.report = std::move(found.report), .rows = examples.totals};
 }
 
 bool reads_own_files(const TaskFlags& flags) {
@@ -138,6 +137,7 @@ std::string title_of(const Flags& flags, const Task& task, const std::string& sp
 
 void run(Flags& flags) {
   end_on_signals();
+  if (flags.quiet) log::set_level(log::Level::Warning);
   require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
           flags.model.string());
   const Task task = task_of(flags.task, remembered_task(flags.model));

@@ -35,11 +35,13 @@ TaskAnswerer::TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Tas
   const ModelConfig& config = model.config();
   check_vocabulary(config, tokenizer.vocabulary(), task.name);
   require(by != AnswerBy::Labels || !task.labels.empty(),
-          "{}: has no list of labels; name them with --labels, or use --answer greedy", task.name);
+          "{}: has no list of labels; name them with {}, or use {}", task.name,
+          OptionName("labels"), OptionName("by", name_of(AnswerBy::Greedy)));
   require(by == AnswerBy::Head || config.decoder_layers > 0,
           "the model has no decoder; it answers by its head alone");
   if (by != AnswerBy::Head) return;
-  require(config.classes > 0, "--answer head: the model has no classification head");
+  require(config.classes > 0, "{}: the model has no classification head",
+          OptionName("by", name_of(AnswerBy::Head)));
   require(config.labels == task.labels, "{}: its labels are [{}], the model's head has [{}]",
           task.name, fmt::join(task.labels, ", "), fmt::join(config.labels, ", "));
 }
@@ -64,23 +66,6 @@ std::vector<std::string> TaskAnswerer::answer(const std::vector<TokenIds>& sourc
   }
   for (size_t number : chosen) texts.push_back(task_.labels[number]);
   return texts;
-}
-
-std::vector<Outcome> outcomes_of(const TaskSplit& split, const std::vector<std::string>& answers) {
-  std::vector<Outcome> outcomes;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    outcomes.push_back({.prediction = answers[i],
-                        .references = split.examples[i].answers,
-                        .category = split.examples[i].category});
-  }
-  return outcomes;
-}
-
-Report judge(const Task& task, const std::vector<Outcome>& outcomes,
-             const BootstrapOptions& bootstrap) {
-  return make_report(outcomes, {.metrics = task.metrics,
-                                .labels = {.all = task.labels, .positive = task.positive_label},
-                                .bootstrap = bootstrap});
 }
 
 }  // namespace convseq

@@ -14,7 +14,7 @@ namespace convseq {
 enum class AnswerBy { Greedy, Labels, Head };
 template <>
 inline constexpr auto kEnumNames<AnswerBy> = std::to_array<EnumName<AnswerBy>>({
-    {AnswerBy::Greedy, "greedy"},  // the text it writes
+    {AnswerBy::Greedy, "greedy"},  // the generated text
     {AnswerBy::Labels, "labels"},  // the likeliest of the task's labels
     {AnswerBy::Head, "head"},      // the class of the head on the encoder
 });
@@ -28,24 +28,26 @@ struct TaskSplit {
 
 struct TaskSplitOptions {
   TaskReaderOptions reader;
-  int64_t limit = 0;  // the first so many examples; 0: all
+  int64_t limit = 0;  // use only the first N examples; 0: all
 };
 
 TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
                      const TaskSplitOptions& options);
 
-// What suits the model and the task: its head, the task's labels, or else what it writes.
+// The default for a model and a task: the head if it has one, else labels, else generated text.
 AnswerBy usual_answer(const Seq2Seq& model, const Task& task);
 
-// One model answers one task, by one way of answering.
+// Answers of one model to one task, by one AnswerBy.
 class TaskAnswerer {
  public:
-  // Refuses a way that the model or the task does not have, and a head of other labels.
+  // Refuses an AnswerBy that the model or the task does not support, and a head with other labels.
   TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Task& task, AnswerBy by);
 
   std::vector<std::string> answer(const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});
   AnswerBy by() const { return by_; }
+  const Task& task() const { return task_; }
+  Seq2Seq& model() { return model_; }
 
  private:
   Seq2Seq& model_;
@@ -53,11 +55,5 @@ class TaskAnswerer {
   const Task& task_;
   AnswerBy by_;
 };
-
-std::vector<Outcome> outcomes_of(const TaskSplit& split, const std::vector<std::string>& answers);
-
-// The scores that the task asks for; by `evaluate` and by validation alike.
-Report judge(const Task& task, const std::vector<Outcome>& outcomes,
-             const BootstrapOptions& bootstrap);
 
 }  // namespace convseq

@@ -31,7 +31,7 @@ void move_example(TaskSplit& from, size_t i, TaskSplit& to) {
   to.targets.push_back(std::move(from.targets[i]));
 }
 
-// Which examples are held out follows from the seed alone.
+// The seed alone decides which examples are held out.
 Splits hold_out(TaskSplit all, double share, uint64_t seed) {
   Splits splits;
   splits.train.totals = all.totals;
@@ -59,7 +59,7 @@ std::string training_split(const Task& task) {
   }
   const std::string& first = task.files.front().first;
   require(task.files.size() == 1 && first != "validation" && first != "test",
-          "{}: has no training data; name files with --train", task.name);
+          "{}: has no training data; name files with {}", task.name, OptionName("train"));
   return first;
 }
 
@@ -76,10 +76,12 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   const auto examples = all.examples.size();
   if (options.held_out == 0) return {std::move(all), {}};
   Splits splits = hold_out(std::move(all), options.held_out, options.seed);
-  require(!splits.train.examples.empty() && !splits.validation.examples.empty(),
-          "{}: {} example{} too few to hold out a share of {} for validation; use --held-out 0, "
-          "or give files with --validation",
-          task.name, examples, examples == 1 ? " is" : "s are", options.held_out);
+  require(
+      !splits.train.examples.empty() && !splits.validation.examples.empty(),
+      "{}: {} example{} too few to hold out a share of {} for validation; use {}, or give files "
+      "with {}",
+      task.name, examples, examples == 1 ? " is" : "s are", options.held_out,
+      OptionName("held_out", 0), OptionName("validation"));
   log::info("{}: {} of {} examples are held out for validation", task.name,
             splits.validation.examples.size(), examples);
   keep_first(splits.validation, options.validation_limit);
@@ -138,7 +140,7 @@ class TaskLesson : public Lesson {
 
   bool can_validate() const override { return !validation_.examples.empty(); }
 
-  // The first process answers, all are told the score.
+  // The first process evaluates and broadcasts the score.
   Validation validate(Seq2Seq& model) override {
     Validation result;
     const auto score = torch::zeros({1}, torch::kFloat64).to(options_.device);
@@ -153,22 +155,24 @@ class TaskLesson : public Lesson {
 
  private:
   ExampleStreamOptions stream_options() const {
-    return {.plan = {.tokens = int64_t{1} << 40,  // rows alone decide
+    return {.plan = {.tokens = int64_t{1} << 40,  // only rows limit a batch
                      .max_rows = options_.batch_rows,
                      .seed = options_.seed},
             .rank = {.index = communicator_.rank(), .count = communicator_.size()}};
   }
 
-  Validation judged(Seq2Seq& model) const {
+  Validation judged(Seq2Seq& model) {
     TaskAnswerer answerer(model, tokenizer_, options_.task, usual_answer(model, options_.task));
-    const auto outcomes = outcomes_of(validation_, answerer.answer(validation_.sources));
-    const Report report = judge(options_.task, outcomes, {.resamples = 0});
+    const Report report =
+        evaluate_task(answerer, validation_, {.bootstrap = {.resamples = 0}}).report;
     Validation result{.score = report.scores.front().value};
     for (const Score& score : report.scores) {
       result.values.push_back({std::string(name_of(score.metric)), score.value});
     }
     result.values.push_back({"collapsed", report.collapse ? 1.0 : 0.0});
-    if (report.collapse) log::warning("{}", report.collapse->message());
+    // A model may stay collapsed for many validations: the first says so.
+    if (report.collapse && !collapsed_) log::warning("{}", report.collapse->message());
+    collapsed_ = report.collapse.has_value();
     return result;
   }
 
@@ -177,6 +181,7 @@ class TaskLesson : public Lesson {
   const TaskSplit& validation_;
   Communicator& communicator_;
   ExampleStream stream_;
+  bool collapsed_ = false;  // at the last validation
 };
 
 ModelConfig config_of(const FinetuneOptions& options) {
@@ -209,7 +214,8 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
             options.from.string());
   }
   require(options.form == AnswerForm::Pooled || options.model.decoder_layers > 0,
-          "{}: has no decoder to write answers with; use --answer pooled", options.from.string());
+          "{}: has no decoder to write answers with; use {}", options.from.string(),
+          OptionName("form", name_of(AnswerForm::Pooled)));
   if (options.form == AnswerForm::Text) require_labels_fit(options.task, tokenizer);
   require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
           "{}: a pooled head needs a list of at least two labels", options.task.name);
@@ -217,16 +223,17 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
           "the share to hold out is {}; allowed: 0 to below 1", options.held_out);
   for (const auto& [label, weight] : options.class_weights) {
     require(class_of(options.task, label) < std::ssize(options.task.labels),
-            "--class-weights {}={}: {} is no label of {}; its labels: {}", label, weight, label,
-            options.task.name,
+            "{} {}={}: {} is no label of {}; its labels: {}", OptionName("class_weights"), label,
+            weight, label, options.task.name,
             options.task.labels.empty() ? "none"
                                         : fmt::format("{}", fmt::join(options.task.labels, ", ")));
-    require(weight > 0, "--class-weights {}={}: must be more than 0", label, weight);
+    require(weight > 0, "{} {}={}: must be more than 0", OptionName("class_weights"), label,
+            weight);
   }
   check_batch(options.batch_rows, processes);
   std::error_code error;
   require(options.from.empty() || !fs::equivalent(options.out, options.from, error) || error,
-          "{}: is the model to begin from; write to another folder", options.out.string());
+          "{}: is the model to start from; write to another folder", options.out.string());
 }
 
 // The classes of a pooled head are the labels that occur, where the task does not list them.
@@ -239,7 +246,7 @@ FinetuneOptions with_labels(FinetuneOptions options) {
   return options;
 }
 
-// The longest of each kind: a batch may hold both.
+// The longest source and the longest target: one batch may hold both.
 TrainingShape shape_of(const FinetuneOptions& options, const std::vector<Example>& examples,
                        const Communicator& communicator) {
   TrainingShape shape = training_shape(options, options.batch_rows / communicator.size());
@@ -262,12 +269,12 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
   }
-  options.step.graph = false;  // its batches are as wide as their longest example
+  options.step.graph = false;  // the shape differs from batch to batch
   options.step.pooled = options.form == AnswerForm::Pooled;
   return options;
 }
 
-// Of every token of every example: other data of the same size are other data.
+// A checksum over every token of every example, to detect changed data of the same size.
 uint32_t fingerprint_of(const std::vector<Example>& examples) {
   std::vector<uint32_t> each;
   for (const Example& example : examples) {
@@ -304,6 +311,8 @@ RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokeniz
        options.task.has_split("validation") ? "none" : fmt::format("{}", options.held_out)},
       {"class weights", describe_class_weights(options)},
       {"frozen encoder", options.freeze_encoder ? "yes" : "no"},
+      {"source template", options.task.source.pattern()},
+      {"target template", options.task.target.pattern()},
       {"examples", fmt::format("{} ({} tokens)", examples.size(), tokens)},
       {"data", fmt::format("{:08x}", fingerprint_of(examples))},
       {"batch", std::to_string(options.batch_rows)}};
@@ -316,11 +325,11 @@ void evaluate_splits(const FinetuneOptions& options, Seq2Seq& model, const Token
   TaskAnswerer answerer(model, tokenizer, options.task, usual_answer(model, options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
-    const auto outcomes = outcomes_of(split, answerer.answer(split.sources));
+    TaskEvaluation evaluation = evaluate_task(answerer, split);
     OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
-    write_predictions(predictions, split, outcomes);
+    write_predictions(predictions, split, evaluation.outcomes);
     predictions.commit();
-    Report& report = summary.reports[name] = judge(options.task, outcomes, {});
+    const Report& report = summary.reports[name] = std::move(evaluation.report);
     if (report.collapse) log::warning("{}: {}", name, report.collapse->message());
   };
   answer("validation", validation);
@@ -352,9 +361,10 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   auto examples = examples_of(options, std::move(splits.train));
   require_training_memory(options, config_of(options), shape_of(options, examples, communicator));
   const auto model = first_model(options);
-  TrainingRun run(options, model,
-                  {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
-                  identity_of(options, tokenizer, examples), communicator);
+  TrainingRun run(
+      options, model, {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
+      communicator.rank() == 0 ? identity_of(options, tokenizer, examples) : RunIdentity{},
+      communicator);
   TaskLesson lesson(options, tokenizer, std::move(examples), splits.validation, run.cursor(),
                     communicator);
   summary.training = run.go(lesson);

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "convseq/infer/task_answers.h"
+#include "convseq/infer/evaluate_task.h"
 #include "convseq/train/training_run.h"
 
 namespace convseq {
@@ -25,30 +25,30 @@ struct FinetuneOptions : TrainingOptions {
   Task task;
   TaskReaderOptions reader;
   ModelConfig model;
-  std::filesystem::path tokenizer;  // of the model; a folder of a pre-trained one holds it
-  std::filesystem::path from;       // a model folder with first weights; empty: from scratch
+  std::filesystem::path tokenizer;  // of the model; the folder of a pre-trained model holds it
+  std::filesystem::path from;       // model folder with the initial weights; empty: from scratch
   bool freeze_encoder = false;
   AnswerForm form = AnswerForm::Text;
 
   int64_t batch_rows = 32;
-  double epochs = 3;             // where no other limit is given
-  int64_t train_limit = 0;       // the first so many examples; 0: all
+  double epochs = 3;             // if no other limit is given
+  int64_t train_limit = 0;       // use only the first N examples; 0: all
   int64_t validation_limit = 0;  // likewise
-  double held_out = 0.1;  // of the training split, where none is for validation; 0: no validation
-  std::map<std::string, double> class_weights;  // by label, in the loss; the others 1
-  bool balance_classes = false;                 // weights that make all labels count the same
+  double held_out = 0.1;         // fraction for validation without a validation split; 0: none
+  std::map<std::string, double> class_weights;  // weights in the loss by label; 1 for the others
+  bool balance_classes = false;  // weights that give all labels the same total weight
 };
 
 struct FinetuneSummary {
   TrainingSummary training;
   std::map<std::string, RowTotals> rows;  // by split: how many were used, skipped, cut
-  std::map<std::string, Report> reports;  // by split, of the model that was kept; once finished
+  std::map<std::string, Report> reports;  // by split, of the best model; once finished
   Json to_json() const;
 };
 
-// Teaches a model one task, keeps the weights of the best validation, and answers the validation
-// and test splits with them: `out` gets evaluation.json and predictions-<split>.jsonl, and the
-// model folder remembers the task. A model that gives one constant answer is named in the log.
+// Fine-tunes a model on one task, keeps the weights of the best validation, and evaluates them on
+// the validation and test splits: `out` gets evaluation.json and predictions-<split>.jsonl, and
+// task.json stores the task. A collapsed model is logged as a warning.
 FinetuneSummary finetune(const FinetuneOptions& options, Communicator& communicator);
 FinetuneSummary finetune(const FinetuneOptions& options);  // one process
 

@@ -195,7 +195,7 @@ TEST_F(Finetuning, LimitsWhatIsHeldOutAndRefusesToHoldOutNothing) {
   const std::string message = message_of<Error>([&] { finetune(one); });
   EXPECT_EQ(message,
             "colours: 1 example is too few to hold out a share of 0.1 for validation; use "
-            "--held-out 0, or give files with --validation");
+            "held_out=0, or give files with validation");
   one.held_out = 0;
   EXPECT_TRUE(finetune(one).training.finished());
   EXPECT_TRUE(finetune(one).reports.empty());
@@ -227,7 +227,7 @@ TEST_F(Finetuning, RefusesToWriteAnswersWithoutADecoder) {
   text.from = folder_ / "pooled";
   text.model = find_model_config(text.from.string(), {});
   EXPECT_EQ(message_of<Error>([&] { finetune(text); }),
-            text.from.string() + ": has no decoder to write answers with; use --answer pooled");
+            text.from.string() + ": has no decoder to write answers with; use form=pooled");
 }
 
 TEST_F(Finetuning, TotalsWhatWasCutAndSkipped) {
@@ -288,7 +288,7 @@ TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
   auto weights = options("a");
   weights.class_weights = {{"blue", 2.0}};
   EXPECT_EQ(message_of<Error>([&] { finetune(weights); }),
-            "--class-weights blue=2: blue is no label of colours; its labels: green, old");
+            "class_weights blue=2: blue is no label of colours; its labels: green, old");
   auto pooled = options("b");
   pooled.form = AnswerForm::Pooled;
   pooled.task.labels = {"old"};
@@ -299,6 +299,10 @@ TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
   auto other = options("c");
   other.task = task(31);
   EXPECT_NE(message_of<Error>([&] { finetune(other); }).find("was made with examples 32"),
+            std::string::npos);
+  other = options("c");
+  other.task.source = TextTemplate("colour: " + other.task.source.pattern());
+  EXPECT_NE(message_of<Error>([&] { finetune(other); }).find("was made with source template "),
             std::string::npos);
 }
 
