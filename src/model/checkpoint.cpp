@@ -55,7 +55,6 @@ namespace {
 
 void copy_into(const TensorMap& parameters, const TensorMap& found, const std::string& origin) {
   check_parameters(parameters, found, origin);
-  check_finite(found, origin);
   const torch::NoGradGuard no_grad;
   for (const auto& [name, parameter] : parameters) {
     torch::Tensor(parameter).copy_(found.at(name));
@@ -64,8 +63,13 @@ void copy_into(const TensorMap& parameters, const TensorMap& found, const std::s
 
 }  // namespace
 
-void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
+void copy_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
   copy_into(parameters_of(model), found, origin);
+}
+
+void load_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
+  check_finite(found, origin);
+  copy_parameters(model, found, origin);
 }
 
 void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::string& origin) {
@@ -82,6 +86,7 @@ void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::s
     given.erase(each.first);
     return true;
   });
+  check_finite(given, origin);
   copy_into(wanted, given, origin);
 }
 

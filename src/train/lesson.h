@@ -12,7 +12,7 @@ namespace convseq {
 
 struct TrainingBatch {
   Batch batch;  // this process's rows
-  Json after;   // the cursor behind it
+  Json after;   // the data cursor after this batch
 };
 
 struct Validation {
@@ -21,7 +21,7 @@ struct Validation {
   std::vector<NamedValue> values;  // for the logs
 };
 
-// What a run learns from, and how it is judged. Every process has its own.
+// The data of a training run and its validation. Every process has its own.
 class Lesson {
  public:
   virtual ~Lesson() = default;

@@ -11,20 +11,20 @@
 
 namespace convseq {
 
-// When a run ends, whichever comes first; 0: no such limit.
+// A run ends at the first limit it reaches; 0: no such limit.
 struct TrainingLimits {
   int64_t steps = 0;
   int64_t source_tokens = 0;
-  double minutes = 0;    // of training, over all its restarts
+  double minutes = 0;    // of training, summed over restarts
   int64_t patience = 0;  // validations in a row without a better one
 };
 
 inline constexpr int64_t kUsualWarmup = -1;  // a tenth of the steps, at most 100
 
-// Every process computes as many rows as the others, so that none waits.
+// Refuses a batch that cannot be split evenly between the processes.
 void check_batch(int64_t rows, int processes);
 
-// What pre-training and fine-tuning have in common.
+// The options that pre-training and fine-tuning share.
 struct TrainingOptions {
   std::filesystem::path out;
   OptimizerOptions optimizer;
@@ -37,7 +37,7 @@ struct TrainingOptions {
   TrainingLimits limits{.steps = 1000};
   int64_t micro_batch_rows = 0;  // rows computed at a time; 0: the whole batch
   int64_t log_every = 10;
-  int64_t validate_every = 500;  // 0: at the end alone
+  int64_t validate_every = 500;  // 0: only at the end
   int64_t save_every = 500;
   int64_t keep = 2;
   bool keep_best = true;  // OUT/best, the model of the best validation
@@ -45,19 +45,21 @@ struct TrainingOptions {
   bool resume = true;
   bool progress = true;
   double max_memory_bytes = 0;  // a run that needs more is refused; 0: what is free
-  bool dry_run = false;         // a few steps are timed, and nothing is written
-  std::function<bool()> stop = [] { return false; };  // asked after each step: checkpoint and end
-  Json record = nullptr;  // what the run was asked for: OUT/options.json
+  bool dry_run = false;         // time a few steps and write nothing
+  std::function<bool()> stop = [] {
+    return false;
+  };                      // asked after each step; true: save a checkpoint and end
+  Json record = nullptr;  // the options as given, written to OUT/options.json
 };
 
-// What one step of one process computes, for an estimate of its memory; lengths are to be set.
+// The shape of one step of one process, for a memory estimate; the caller sets the lengths.
 TrainingShape training_shape(const TrainingOptions& options, int64_t rows);
-// Refuses a run that would not fit, with the figure, before anything is allocated. Of a GPU's
-// memory nothing is said.
+// Refuses a run that needs more memory than there is, before anything is allocated. GPU memory is
+// not estimated.
 void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
                              const TrainingShape& shape);
 
-// The part of a run's identity that all runs have: what decides the weights beside the data.
+// The part of a run's identity that all runs share: what determines the weights besides the data.
 RunIdentity identity_of(const TrainingOptions& options);
 
 }  // namespace convseq

@@ -33,7 +33,9 @@ ScheduleOptions scheduled(const TrainingOptions& options) {
   return schedule;
 }
 
-// How far a run is, in the unit of the limit that is likeliest to end it.
+bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
+
+// The progress of a run, in the unit of the limit that most likely ends it.
 struct Distance {
   int64_t total = 0;
   std::string unit;
@@ -48,22 +50,23 @@ Distance distance(const TrainingLimits& limits, const TrainingState& state) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model,
+TrainingRun::TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model,
                          ModelExtras extras, RunIdentity identity, Communicator& communicator)
-    : options_(options),
+    : options_(std::move(options)),
       model_(std::move(model)),
       extras_(std::move(extras)),
       communicator_(communicator),
-      checkpoints_(options.out, options.keep, std::move(identity)),
-      schedule_(scheduled(options)) {
-  const TrainingLimits& limits = options.limits;
+      checkpoints_(options_.out, options_.keep, std::move(identity)),
+      schedule_(scheduled(options_)) {
+  const TrainingLimits& limits = options_.limits;
   require(limits.steps > 0 || limits.source_tokens > 0 || limits.minutes > 0,
           "the run has no end: limit its steps, tokens or minutes");
   if (writes() && !options_.dry_run) {
     folder_.emplace(options_.out);
     folder_->check_room(model_->parameter_count(), options_.keep, checkpoints_.count());
   }
-  model_->to(torch::promoteTypes(options_.compute, torch::kFloat32));  // the masters': no bit lost
+  model_->to(
+      torch::promoteTypes(options_.compute, torch::kFloat32));  // the type of the master weights
   resume();
   model_->to(options_.device);
   weights_.emplace(*model_, options_.compute);
@@ -88,33 +91,32 @@ void TrainingRun::resume() {
   broadcast_state(found, communicator_, options_.device);
   if (!found) return;
   state_ = std::move(*found);
-  load_parameters(*model_, state_.weights, out);
+  copy_parameters(*model_, state_.weights, out);  // load_latest() has checked them
   state_.weights.clear();
   if (!writes()) return;
   check_best();
-  log::info("going on from step {} of {}", state_.step, out);
+  log::info("resuming from step {} of {}", state_.step, out);
 }
 
-// A person may have removed the best model: the next validation then gives another. The other
-// processes need not know: they are told which validation is better.
+// The user may have removed the best model: the next validation then writes another. The other
+// processes need not know this.
 void TrainingRun::check_best() {
   if (!options_.keep_best || !state_.best_validation || checkpoints_.has_best()) return;
-  log::warning("{}: is gone; the next validation's model takes its place",
+  log::warning("{}: was removed; the next validation writes a new one",
                checkpoints_.best().string());
   best_is_gone_ = true;
 }
 
-// The first step is not counted: libraries set themselves up in it.
+// The first step is not timed: libraries initialise themselves in it.
 TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
   constexpr int kTimedSteps = 3;
   const int64_t first_step = state_.step;
-  PaceMeter meter(options_.device, 1);
   for (int i = 0; i <= kTimedSteps; ++i) {
     start_step(lesson);
-    if (i == 1) meter = PaceMeter(options_.device, 1);
-    finish_step(meter);
+    if (i <= 1) meter_.emplace(options_.device, 1);
+    finish_step();
   }
-  const Pace pace = meter.whole();
+  const Pace pace = meter_->whole();
   const double checkpoint = 12.0 * static_cast<double>(model_->parameter_count());
   return {.end = TrainingEnd::Planned,
           .plan = TrainingPlan{
@@ -132,50 +134,57 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
   require(options_.limits.patience == 0 || lesson.can_validate(),
           "a patience of {} validations needs validation data", options_.limits.patience);
   if (options_.dry_run) return rehearse(lesson);
+  open_records(lesson.name());
+  std::optional<TrainingEnd> end = reached_limit();
+  while (!end) end = advance(lesson);
+  if (log_) log_->finish();
+  return summary(*end);
+}
+
+// options.json, the logs and the clock.
+void TrainingRun::open_records(const std::string& name) {
   if (folder_ && !options_.record.is_null()) {
     write_json_file(options_.out / "options.json", options_.record);
   }
-  if (writes()) open_log(lesson.name());
-  PaceMeter meter(
-      options_.device,
-      writes() ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute)
-               : 1);
-  const double seconds_before = state_.seconds;
-  std::optional<TrainingEnd> end = reached_limit();
-  while (!end) {
-    while (step_->under_way() == 0 || (step_->under_way() == 1 && may_start_another())) {
-      start_step(lesson);
-    }
-    double rate = finish_step(meter);
-    state_.seconds = seconds_before + meter.whole().seconds;
-    end = reached_limit();
-    if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
-    const bool too_many = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
-    while (step_->under_way() > 0 && (end || too_many)) rate = finish_step(meter);
-    const bool at_end = end && *end != TrainingEnd::Stopped;
-    const bool logs = state_.step % options_.log_every == 0 || at_end;
-    if (log_) report(rate, meter.lately(), logs);
-    if (logs) meter.new_stretch();
-    const bool validates =
-        options_.validate_every > 0 && state_.step % options_.validate_every == 0;
-    if (lesson.can_validate() && (validates || at_end)) {
-      validate(lesson);
-      if (!end) end = reached_limit();
-    }
-    if (state_.step % options_.save_every == 0 || end || too_many) save();
-    require(!too_many,
-            "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
-            options_.out.string(), state_.skipped_in_a_row, state_.step);
+  if (writes()) open_log(name);
+  const double flops_ceiling =
+      writes() ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute) : 1;
+  seconds_before_ = state_.seconds;
+  meter_.emplace(options_.device, flops_ceiling);
+}
+
+// One step, and what is due after it: a line in the logs, a validation, a checkpoint.
+std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
+  while (step_->under_way() == 0 || (step_->under_way() == 1 && may_start_another())) {
+    start_step(lesson);
   }
-  if (log_) log_->finish();
-  return {.end = *end,
+  double rate = finish_step();
+  std::optional<TrainingEnd> end = reached_limit();
+  if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
+  const bool diverged = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
+  while (step_->under_way() > 0 && (end || diverged)) rate = finish_step();
+  const bool at_end = end && *end != TrainingEnd::Stopped;
+  report(rate, at_end);
+  if (lesson.can_validate() && (at_end || is_due(options_.validate_every, state_.step))) {
+    validate(lesson);
+    if (!end) end = reached_limit();
+  }
+  if (is_due(options_.save_every, state_.step) || end || diverged) save();
+  require(!diverged,
+          "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
+          options_.out.string(), state_.skipped_in_a_row, state_.step);
+  return end;
+}
+
+TrainingSummary TrainingRun::summary(TrainingEnd end) const {
+  return {.end = end,
           .step = state_.step,
           .source_tokens = state_.source_tokens,
           .skipped_steps = state_.skipped_steps,
           .seconds = state_.seconds,
           .loss = state_.loss,
           .best_validation = state_.best_validation,
-          .pace = meter.whole()};
+          .pace = meter_->whole()};
 }
 
 void TrainingRun::open_log(const std::string& name) {
@@ -187,15 +196,20 @@ void TrainingRun::open_log(const std::string& name) {
                     .resumed_step = state_.step > 0 ? std::optional(state_.step) : std::nullopt});
 }
 
-void TrainingRun::report(double rate, const Pace& pace, bool to_files) {
-  const RunLog::Step step{.number = state_.step,
-                          .learning_rate = rate,
-                          .result = last_,
-                          .source_tokens = state_.source_tokens,
-                          .skipped_steps = state_.skipped_steps,
-                          .pace = pace};
-  log_->show(distance(options_.limits, state_).done, step);
-  if (to_files) in_safety([&] { log_->write(step); });
+// On the bar after each step, in the files every `log_every` steps and at the end.
+void TrainingRun::report(double rate, bool at_end) {
+  const bool to_files = at_end || is_due(options_.log_every, state_.step);
+  if (log_) {
+    const RunLog::Step step{.number = state_.step,
+                            .learning_rate = rate,
+                            .result = last_,
+                            .source_tokens = state_.source_tokens,
+                            .skipped_steps = state_.skipped_steps,
+                            .pace = meter_->lately()};
+    log_->show(distance(options_.limits, state_).done, step);
+    if (to_files) in_safety([&] { log_->write(step); });
+  }
+  if (to_files) meter_->new_stretch();
 }
 
 void TrainingRun::start_step(Lesson& lesson) {
@@ -212,7 +226,7 @@ void TrainingRun::start_step(Lesson& lesson) {
                       .cursor = std::move(batch.after)});
 }
 
-double TrainingRun::finish_step(PaceMeter& meter) {
+double TrainingRun::finish_step() {
   last_ = step_->finish();
   Started started = std::move(started_.front());
   started_.pop_front();
@@ -222,18 +236,18 @@ double TrainingRun::finish_step(PaceMeter& meter) {
   ++state_.step;
   state_.skipped_in_a_row = last_.skipped ? state_.skipped_in_a_row + 1 : 0;
   state_.skipped_steps += last_.skipped ? 1 : 0;
-  meter.count(last_.source_tokens, started.flops * communicator_.size());
+  meter_->count(last_.source_tokens, started.flops * communicator_.size());
+  state_.seconds = seconds_before_ + meter_->whole().seconds;
   return started.rate;
 }
 
-// Not where the step under way may be the last, or is one after which the weights are looked at.
+// Not if the pending step may be the last, or is followed by a validation or a checkpoint.
 bool TrainingRun::may_start_another() const {
   const int64_t step = state_.step + 1;
   const TrainingLimits& limits = options_.limits;
-  const auto comes = [&](int64_t every) { return every > 0 && step % every == 0; };
   const bool may_be_last = (limits.steps > 0 && step >= limits.steps) || limits.source_tokens > 0;
-  return step_->runs_ahead() && !may_be_last && !comes(options_.validate_every) &&
-         !comes(options_.save_every);
+  return step_->runs_ahead() && !may_be_last && !is_due(options_.validate_every, step) &&
+         !is_due(options_.save_every, step);
 }
 
 std::optional<TrainingEnd> TrainingRun::reached_limit() {
@@ -243,7 +257,7 @@ std::optional<TrainingEnd> TrainingRun::reached_limit() {
   if (limits.steps > 0 && state_.step >= limits.steps) return TrainingEnd::Steps;
   if (limits.source_tokens > 0 && state_.source_tokens >= limits.source_tokens)
     return TrainingEnd::Tokens;
-  // Clocks differ between processes: one that is over ends all.
+  // Clocks differ between processes: the first one over the limit ends all.
   if (limits.minutes > 0 && agree(state_.seconds >= 60 * limits.minutes))
     return TrainingEnd::Minutes;
   return std::nullopt;
@@ -282,10 +296,9 @@ void TrainingRun::in_safety(const std::function<void()>& write) const {
   try {
     write();
   } catch (const Error& error) {
-    fail("{}; {}", error.what(),
-         saved_step_ == 0
-             ? "there is no earlier checkpoint"
-             : "the last good checkpoint is " + checkpoints_.path_of(saved_step_).string());
+    throw error.with(saved_step_ == 0 ? "there is no earlier checkpoint"
+                                      : "the last good checkpoint is " +
+                                            checkpoints_.path_of(saved_step_).string());
   }
 }
 

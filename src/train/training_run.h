@@ -15,22 +15,22 @@
 
 namespace convseq {
 
-// The loop: from a model's first weights to a model folder at `out`, with checkpoints,
-// metrics.jsonl and TensorBoard events beside it. Made again it goes on from the newest whole
-// checkpoint, on a CPU bit for bit, with any number of processes. Only the first process reads and
-// writes `out`; the others are told.
+// The training loop: from initial weights to a model folder at `out`, with checkpoints,
+// metrics.jsonl and TensorBoard events beside it. A new TrainingRun on the same folder resumes from
+// the newest valid checkpoint (on a CPU bit for bit) with any number of processes. Only the first
+// process reads and writes `out` and broadcasts what the others need.
 class TrainingRun {
  public:
-  // `model` holds its first weights; the newest checkpoint, where there is one, takes their place.
-  // Refuses what cannot work before any work.
-  TrainingRun(const TrainingOptions& options, std::shared_ptr<Seq2Seq> model, ModelExtras extras,
+  // `model` holds the initial weights; the newest checkpoint, if there is one, replaces them.
+  // Refuses a run that cannot work before it starts.
+  TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model, ModelExtras extras,
               RunIdentity identity, Communicator& communicator);
   ~TrainingRun();
 
-  const Json& cursor() const { return state_.cursor; }  // null: at the beginning
+  const Json& cursor() const { return state_.cursor; }  // null: at the beginning of the data
   TrainingSummary go(Lesson& lesson);
-  // The model folder at `out`: with the weights as they are, or with those of the best validation,
-  // which the model then has too.
+  // Write the model folder at `out`: with the current weights, or with those of the best
+  // validation, which are then also loaded into the model.
   void write_last();
   void write_best();
 
@@ -38,16 +38,19 @@ class TrainingRun {
   void resume();
   void check_best();
   TrainingSummary rehearse(Lesson& lesson);
+  void open_records(const std::string& name);
   void open_log(const std::string& name);
-  void report(double rate, const Pace& pace, bool to_files);
+  std::optional<TrainingEnd> advance(Lesson& lesson);  // the reason to end, if there is one
   void start_step(Lesson& lesson);
-  double finish_step(PaceMeter& meter);  // the oldest; returns its learning rate
-  bool may_start_another() const;        // while one is under way
+  double finish_step();            // the oldest; returns its learning rate
+  bool may_start_another() const;  // while one is under way
+  void report(double rate, bool at_end);
   void validate(Lesson& lesson);
+  TrainingSummary summary(TrainingEnd end) const;
   std::optional<TrainingEnd> reached_limit();
-  bool agree(bool wish);  // true where any process wishes it
+  bool agree(bool wish);  // true if any process wishes it
   void save();
-  // Where `write` fails, as on a full disk, the Error names the last good checkpoint too.
+  // If `write` fails, as on a full disk, the Error also names the last good checkpoint.
   void in_safety(const std::function<void()>& write) const;
   ModelFolder model_folder() const;
   bool writes() const { return communicator_.rank() == 0; }
@@ -64,16 +67,18 @@ class TrainingRun {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<TrainStep> step_;
   std::optional<RunLog> log_;
-  // What is known of the steps under way beside what the device will say.
+  std::optional<PaceMeter> meter_;
+  double seconds_before_ = 0;  // of training, before this process took over
+  // What is known of a step before the device has finished it.
   struct Started {
     double rate;
     double flops;
-    Json cursor;  // behind its batch
+    Json cursor;  // after its batch
   };
   std::deque<Started> started_;
   StepResult last_;
   int64_t saved_step_ = 0;
-  bool best_is_gone_ = false;  // removed by hand since it was written
+  bool best_is_gone_ = false;  // the user removed it after it was written
 };
 
 }  // namespace convseq

@@ -24,7 +24,7 @@ std::string TrainingPlan::describe() const {
   std::string text =
       fmt::format("{} parameters, {:.0f} source tokens per step, {:.4g} s per step (measured)",
                   parameters, source_tokens, seconds_per_step);
-  if (first_step > 0) text += fmt::format(", going on from step {}", first_step);
+  if (first_step > 0) text += fmt::format(", resuming from step {}", first_step);
   if (steps > 0) {
     const double left =
         seconds_per_step * static_cast<double>(std::max<int64_t>(0, steps - first_step));

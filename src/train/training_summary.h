@@ -11,10 +11,10 @@ namespace convseq {
 
 enum class TrainingEnd { Stopped, Planned, Steps, Tokens, Minutes, Patience };
 
-// What a dry run found out.
+// The result of a dry run.
 struct TrainingPlan {
   int64_t parameters = 0;
-  int64_t first_step = 0;         // where it would go on
+  int64_t first_step = 0;         // the step at which it would resume
   int64_t steps = 0;              // in all; 0: another limit decides
   double source_tokens = 0;       // per step
   double seconds_per_step = 0;    // measured; validations and checkpoints come on top
@@ -36,7 +36,7 @@ struct TrainingSummary {
   Pace pace;                              // of this process's part of the run
   std::optional<TrainingPlan> plan = {};  // of a dry run
 
-  // Otherwise it was stopped before its end, and the same call goes on; or it never began.
+  // Otherwise it was stopped before its end and the same call resumes it, or it was a dry run.
   bool finished() const { return end > TrainingEnd::Planned; }
   Json to_json() const;
 };

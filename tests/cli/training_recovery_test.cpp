@@ -103,7 +103,7 @@ TEST(TrainingEnds, ByTheLimitThatComesFirst) {
     EXPECT_EQ(testing::without_pace(again), testing::without_pace(report));
   }
   const Outcome text = run(commands().pretrain((folder / "0").string(), table[0].flags));
-  EXPECT_NE(text.output.find("; no step was left to do"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("; no steps were left to do"), std::string::npos) << text.output;
 }
 
 TEST(TrainingEnds, WithAValidationWhereNoneCameBefore) {
@@ -134,9 +134,9 @@ TEST(Signals, EndWithACheckpointFromWhichTheSameCommandGoesOn) {
     const std::string output = read_text_file(folder / "output");
     EXPECT_EQ(process.exit_code(), 130) << output;
     EXPECT_NE(output.find("stopped after"), output.npos) << output;
-    EXPECT_NE(
-        output.find(fmt::format("convseq: {}: stopped; the same command goes on\n", out.string())),
-        output.npos)
+    EXPECT_NE(output.find(fmt::format(
+                  "convseq: {}: stopped; run the same command again to resume\n", out.string())),
+              output.npos)
         << output;
     EXPECT_FALSE(fs::exists(out / "model.safetensors"));
     ASSERT_EQ(checkpoints_in(out).size(), 1u);
@@ -189,8 +189,8 @@ TEST(DamagedCheckpoint, IsReportedAndTheOneBeforeItTaken) {
       const Outcome outcome = run(commands().pretrain(out.string()));
       EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
       for (const std::string& said :
-           {"damaged checkpoint, taking the one before it: " + out.string(), std::string(file),
-            std::string("going on from step 8")}) {
+           {"damaged checkpoint, using the one before it: " + out.string(), std::string(file),
+            std::string("resuming from step 8")}) {
         EXPECT_NE(outcome.output.find(said), std::string::npos) << said << "\n" << outcome.output;
       }
       EXPECT_TRUE(weights_of(out) == weights_of(whole_run())) << out;
@@ -218,9 +218,10 @@ TEST(DamagedCheckpoint, IsNoReasonToBeginAnewUnasked) {
   const Outcome refused = run(commands().pretrain(out.string()));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(
-      refused.output.find("convseq: " + out.string() +
-                          ": none of its 2 checkpoints is whole; begin anew, or choose another "
-                          "folder\n"),
+      refused.output.find(
+          "convseq: " + out.string() +
+          ": none of its 2 checkpoints is valid; use --fresh to start over, or choose another "
+          "folder\n"),
       std::string::npos)
       << refused.output;
   expect_success(commands().pretrain(out.string(), {{"--fresh", " "}}));
@@ -242,7 +243,7 @@ TEST(BestModel, ThatIsDamagedIsNamedAndOneThatIsGoneIsMadeAgain) {
   const Outcome refused = run(command("16"));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.output.find(fmt::format("convseq: {}: its checksum is not the one it was "
-                                            "written with; remove {} to go on without it\n",
+                                            "written with; remove {} to continue without it\n",
                                             weights.string(), best.string())),
             std::string::npos)
       << refused.output;
@@ -367,7 +368,7 @@ TEST(FullDisk, LeavesTheLastGoodCheckpointAndSaysSo) {
     const fs::path out = folder / each.unwritten;
     fs::copy(folder / "half", out, fs::copy_options::recursive);
     const Outcome full = run_on_full_disk(command(each.unwritten, each.flags));
-    EXPECT_EQ(full.exit_code, 2);
+    EXPECT_EQ(full.exit_code, 1);
     for (const std::string& said :
          {"convseq: " + (out / each.unwritten).string(),
           std::string(": cannot write: File too large"),
@@ -386,7 +387,7 @@ TEST(FullDisk, IsNamedByTheLogToo) {
   fs::create_directory(folder / "out");
   fs::create_symlink("/dev/full", folder / "out" / "metrics.jsonl");
   const Outcome outcome = run(commands().pretrain((folder / "out").string()));
-  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.output.find(
                 "/metrics.jsonl: cannot write: No space left on device; there is no earlier "),
             std::string::npos)
@@ -432,7 +433,7 @@ TEST(OldRuns, GoOnAsTheVersionThatBeganThemWouldHave) {
       "--warmup 2 --schedule constant --steps 8 --log-every 1 --keep 1 --device cpu --quiet",
       old.string()));
   EXPECT_EQ(pretrained.exit_code, 0) << pretrained.output;
-  EXPECT_NE(pretrained.output.find("going on from step 4"), std::string::npos);
+  EXPECT_NE(pretrained.output.find("resuming from step 4"), std::string::npos);
   expect_same_course(old / "pretrain" / "metrics.jsonl", old / "pretrain-8-steps.jsonl");
 }
 
@@ -444,7 +445,7 @@ TEST(OldRuns, OfFinetuningGoOnToo) {
       "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu --quiet",
       old.string()));
   EXPECT_EQ(tuned.exit_code, 0) << tuned.output;
-  EXPECT_NE(tuned.output.find("going on from step 5"), std::string::npos);
+  EXPECT_NE(tuned.output.find("resuming from step 5"), std::string::npos);
   expect_same_course(old / "finetune" / "metrics.jsonl", old / "finetune-9-steps.jsonl");
   expect_success(
       fmt::format("evaluate {0}/finetune/best {0}/task/task.json --quiet", old.string()));

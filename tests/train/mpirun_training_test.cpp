@@ -182,7 +182,7 @@ TEST_F(MpirunTraining, RefusesToResumeWhereOnlyAnotherProcessHasTheNewestCheckpo
   const Outcome refused = run_apart(folder_.path(), part("20"));
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_NE(refused.output.find("out: process 1 has a checkpoint of step 10 there, the first "
-                                "process none; start the machines in the order of before"),
+                                "process none; start the machines in the same order as before"),
             std::string::npos)
       << refused.output;
   EXPECT_FALSE(fs::exists(out("first") / "out"));
@@ -237,7 +237,7 @@ TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
     }
     process.wait();
     const std::string output = read_text_file(out("output"));
-    EXPECT_NE(output.find("the same command goes on"), output.npos) << output;
+    EXPECT_NE(output.find("run the same command again to resume"), output.npos) << output;
     // mpirun has a code of its own where it was told to end itself.
     if (!to_mpirun) EXPECT_EQ(process.exit_code(), 130) << output;
     const size_t done = losses_of(run).size();

@@ -80,7 +80,7 @@ void require_newest_on_first(int64_t newest_step, Communicator& communicator, to
   for (int rank = 1; rank < communicator.size(); ++rank) {
     require(newest[rank] <= newest[0],
             "{}: process {} has a checkpoint of step {} there, the first process {}; start the "
-            "machines in the order of before, share the folder, or remove that checkpoint",
+            "machines in the same order as before, share the folder, or remove that checkpoint",
             folder, rank, newest[rank],
             newest[0] == 0 ? "none" : fmt::format("one of step {}", newest[0]));
   }

@@ -8,13 +8,13 @@
 
 namespace convseq {
 
-// How fast and how large a stretch of training was.
+// Speed and memory of a stretch of training.
 struct Pace {
   double seconds = 0;
   int64_t source_tokens = 0;
   double flops = 0;  // of the model, as counted by spec/flops.h
-  // A second, of all processes' devices: what they gave a large matmul, or this run where
-  // it was faster. The matmul is measured once, while others may be using the machine.
+  // Peak FLOP/s of all processes' devices: measured once with a large matmul, and raised if the run
+  // itself is faster, since other programs may have used the machine during the measurement.
   double flops_ceiling = 0;
   int64_t peak_memory_bytes = 0;
 
@@ -43,11 +43,10 @@ class PaceMeter {
   Stretch whole_, lately_;
 };
 
-// What the device gives a large matmul of this type, in operations a second: measured, a
-// third of a second.
+// FLOP/s of a large matmul of this type on the device; the measurement takes a third of a second.
 double measure_matmul_flops(torch::Device device, torch::Dtype type);
 
-// The most this process has held: of the GPU's memory, or its own on a CPU.
+// Peak memory of this process: GPU memory on a GPU, resident memory on a CPU.
 int64_t peak_memory_bytes(torch::Device device);
 
 }  // namespace convseq

@@ -10,8 +10,8 @@ class RunFolder : public ClaimedFolder {
   explicit RunFolder(std::filesystem::path path)
       : ClaimedFolder(std::move(path), FolderKind::Run) {}
 
-  // For `keep` checkpoints of so many parameters, and the next one while it is written; those that
-  // are there already take up their place.
+  // Checks the disk space for `keep` checkpoints and for the next one while it is written; the
+  // `kept` existing checkpoints have their space already.
   void check_room(int64_t parameters, int64_t keep, int64_t kept) const;
 };
 

@@ -25,8 +25,7 @@ struct RunLogOptions {
   std::optional<int64_t> resumed_step;
 };
 
-// What a run says of itself while it goes: a bar for a person, metrics.jsonl for a program,
-// TensorBoard events for a browser.
+// The output of a run in progress: a progress bar, metrics.jsonl and TensorBoard events.
 class RunLog {
  public:
   explicit RunLog(const RunLogOptions& options);

@@ -20,7 +20,7 @@ constexpr const char* kChecksumFile = "checksums.json";
 
 uint32_t checksum_of(const fs::path& file) { return crc32_of(MappedFile(file).bytes()); }
 
-// Of every file in the folder, by name.
+// The checksum of every file in the folder, by name.
 Json checksums_in(const fs::path& folder) {
   std::map<std::string, uint32_t> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -47,7 +47,7 @@ Json state_file(const TrainingState& state, const RunIdentity& identity, const f
   json["identity"] = to_json(identity);
   const Json files = checksums_in(folder);
   json["files"] = files;
-  json["config_checksum"] = files[kConfigFile];  // by their names in version 0.1.0
+  json["config_checksum"] = files[kConfigFile];  // under the names of version 0.1.0
   json["model_checksum"] = files[kWeightsFile];
   json["optimizer_checksum"] = files[kOptimizerFile];
   json["checksum"] = crc32_of(json.dump());
@@ -159,13 +159,13 @@ void Checkpoints::check_identity(const Json& found, const fs::path& path) const 
     const Json& saved = found.contains(key) ? found[key] : Json(*when_missing);
     const std::string theirs = saved.is_string() ? saved.get<std::string>() : "";
     require(theirs == value,
-            "{}: was made with {} {}, this run has {}; choose another folder, the same {}, or "
-            "--fresh to start anew",
-            path.string(), key, theirs, value, key);
+            "{}: was made with {} {}, this run has {}; choose another folder, the same {}, or {} "
+            "to start over",
+            path.string(), key, theirs, value, key, OptionName("resume", false));
   }
 }
 
-// Nothing where it is damaged. What is whole but of another run is refused.
+// Nothing if it is damaged. A valid checkpoint of another run is refused.
 std::optional<TrainingState> Checkpoints::load(const fs::path& path,
                                                const ModelConfig& expected) const {
   std::optional<ModelConfig> config;
@@ -177,14 +177,13 @@ std::optional<TrainingState> Checkpoints::load(const fs::path& path,
     state = load_state(json, path);
     identity = json.json().value("identity", Json());
   } catch (const Error& error) {
-    log::warning("damaged checkpoint, taking the one before it: {}", error.what());
+    log::warning("damaged checkpoint, using the one before it: {}", error.what());
     return std::nullopt;
   }
-  require(
-      *config == expected,
-      "{}: is a checkpoint of another model; choose another folder, the same config, or --fresh to "
-      "start anew",
-      path.string());
+  require(*config == expected,
+          "{}: is a checkpoint of another model; choose another folder, the same config, or {} to "
+          "start over",
+          path.string(), OptionName("resume", false));
   check_identity(identity, path);
   return state;
 }
@@ -195,8 +194,8 @@ std::optional<TrainingState> Checkpoints::load_latest(const ModelConfig& expecte
     if (auto state = load(path, expected)) return state;
   }
   require(all.empty(),
-          "{}: none of its {} checkpoints is whole; begin anew, or choose another folder",
-          folder_.string(), all.size());
+          "{}: none of its {} checkpoints is valid; use {} to start over, or choose another folder",
+          folder_.string(), all.size(), OptionName("resume", false));
   return std::nullopt;
 }
 
@@ -218,7 +217,7 @@ bool Checkpoints::has_best() const {
   try {
     check_checksums(best(), JsonObject::from_file(best() / kChecksumFile));
   } catch (const Error& error) {
-    fail("{}; remove {} to go on without it", error.what(), best().string());
+    throw error.with(fmt::format("remove {} to continue without it", best().string()));
   }
   return true;
 }

@@ -10,8 +10,8 @@
 
 namespace convseq {
 
-// All that a run needs to go on as if it had never stopped. Random numbers need no place in it:
-// they are drawn anew for each step, from the run's seed and the step's number.
+// The state from which a run resumes as if it had never stopped. It holds no random state: random
+// numbers of a step depend only on the run's seed and the step's number.
 struct TrainingState {
   int64_t step = 0;
   int64_t source_tokens = 0;
@@ -19,14 +19,14 @@ struct TrainingState {
   int64_t skipped_in_a_row = 0;
   double seconds = 0;                     // of training so far
   double loss = 0;                        // of the last step
-  std::optional<double> best_validation;  // the best so far, and how many came after it
+  std::optional<double> best_validation;  // the best so far; the count of later ones follows
   int64_t validations_since_best = 0;
-  Json cursor;          // of the data, behind the last batch; null: at its beginning
+  Json cursor;          // of the data, after the last batch; null: at the beginning
   TensorMap weights;    // masters
   TensorMap optimizer;  // Optimizer::state()
 };
 
-// All of it but the tensors.
+// Everything except the tensors.
 Json to_json(const TrainingState& state);
 TrainingState training_state_from(const JsonObject& json);
 
@@ -49,22 +49,22 @@ class Checkpoints {
   Checkpoints(std::filesystem::path folder, int64_t keep, RunIdentity identity = {})
       : folder_(std::move(folder)), keep_(keep), identity_(std::move(identity)) {}
 
-  // The oldest beyond `keep` are removed once the new one is safe, and those of later steps, which
-  // were damaged: this run began before them.
+  // Once the new one is on disk, removes the oldest beyond `keep`, and checkpoints of later steps,
+  // which were damaged when this run resumed.
   void save(const TrainingState& state, const ModelFolder& model) const;
 
-  // The newest that is whole; one that is damaged is reported and the one before it taken. Nothing
-  // where there is none. Refuses those of another model or identity.
+  // The newest valid one; a damaged one is logged and the one before it is used. Nothing if there
+  // is none. Refuses a checkpoint of another model or identity.
   std::optional<TrainingState> load_latest(const ModelConfig& expected) const;
 
   std::filesystem::path path_of(int64_t step) const;
   int64_t count() const { return std::ssize(newest_first()); }
-  int64_t newest_step() const;  // of the newest, whole or not; 0 where there is none
-  void remove_all() const;      // for a run that begins anew
+  int64_t newest_step() const;  // of the newest, valid or not; 0 if there is none
+  void remove_all() const;      // for a run that starts over
 
   std::filesystem::path best() const { return folder_ / "best"; }
   void save_best(const ModelFolder& model) const;
-  bool has_best() const;  // an Error where it is damaged
+  bool has_best() const;  // an Error if it is damaged
 
  private:
   std::vector<std::filesystem::path> newest_first() const;

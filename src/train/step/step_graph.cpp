@@ -43,8 +43,10 @@ bool StepGraph::capture(const std::function<void()>& work) {
     work();
     graph->capture_end();
   } catch (const std::exception& error) {
-    log::warning("a training step could not be captured, so each is launched anew: {}",
-                 error.what());
+    log::warning(
+        "a training step could not be captured as a CUDA graph, so every kernel is launched "
+        "separately: {}",
+        error.what());
     try {
       graph->capture_end();
     } catch (const std::exception&) {  // the capture is void already
