@@ -103,7 +103,7 @@ TEST_F(Pretraining, SentinelsAreNeededOnlyByObjectivesThatUseThem) {
   for (const auto& [kind, name] : kEnumNames<ObjectiveKind>) {
     auto run = options(fmt::format("pieces-{}", name));
     run.objective.kind = kind;
-    run.limits.steps = 1;
+    run.limits.steps = 3;
     const Vocabulary vocabulary = Tokenizer::load(run.tokenizer).vocabulary();
     run.model.vocab_size = vocabulary.pieces();
     if (make_objective(run.objective, vocabulary)->uses_sentinels()) {
