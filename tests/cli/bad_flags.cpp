@@ -74,7 +74,8 @@ std::vector<BadInput> bad_training_flags() {
        {"--seed", "-1"},         {"--keep", "0"},
        {"--max-memory", "lots"}, {"--precision", "fp16"},
        {"--device", "tpu"},      {"--optimizer", "sgd"},
-       {"--set", "d_model"},     {"--objective", "poetry"}});
+       {"--set", "d_model"},     {"--objective", "poetry"},
+       {"--min-prefix", "1"}});
   add(cases, "finetune out tasks/pair_1/task.json --from model",
       {{"--epochs", "1e300"},
        {"--epochs", "0"},

@@ -113,6 +113,8 @@ TEST(PretrainCommand, RefusesBadFlagsAndMakesNothing) {
       {{{"--tokenizer", cut}}, cut + ": not a SentencePiece model"},
       {{{"--tokenizer", text}}, text + ": not a SentencePiece model"},
       {{{"--fresh", " "}, {"--resume", " "}}, "--fresh excludes --resume"},
+      {{{"--objective", "prefix_lm"}, {"--noise", "0.3"}},
+       "--noise 0.3: is an option of the objective span_corruption, and this run has prefix_lm"},
   };
   for (const Refusal& each : table) {
     expect_refusal(commands().pretrain(out, each.flags), each.named);
@@ -160,6 +162,8 @@ TEST(PretrainCommand, RefusesToGoOnAsAnotherRunAndLosesNothing) {
       {{{"--schedule", "linear"}}, newest + ": was made with schedule cosine, this run has linear"},
       {{{"--noise", "0.3"}}, newest + ": was made with noise density 0.15, this run has 0.3; "},
       {{{"--precision", "fp64"}}, newest + ": was made with precision Float, this run has Double"},
+      {{{"--objective", "prefix_lm"}},
+       newest + ": was made with objective span_corruption, this run has prefix_lm; "},
   };
   for (Refusal each : table) {
     each.flags["--steps"] = "16";

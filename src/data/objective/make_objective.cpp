@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "convseq/data/objective/prefix_lm.h"
 #include "convseq/data/objective/span_corruption.h"
 
 namespace convseq {
@@ -15,6 +16,8 @@ auto with_class(ObjectiveKind kind, Use&& use) {
   switch (kind) {
     case ObjectiveKind::SpanCorruption:
       return use.template operator()<SpanCorruption>();
+    case ObjectiveKind::PrefixLm:
+      return use.template operator()<PrefixLm>();
   }
   fail("objective {} is unknown", static_cast<int>(kind));
 }

@@ -39,6 +39,12 @@ inline std::vector<int32_t> fill_spans(const Example& example) {
   return segment;
 }
 
+inline std::vector<int32_t> join_sides(const Example& example) {
+  std::vector<int32_t> segment(example.source.begin(), example.source.end() - 1);
+  segment.insert(segment.end(), example.target.begin(), example.target.end() - 1);
+  return segment;
+}
+
 struct ObjectiveCase {
   ObjectiveKind kind;
   std::vector<int32_t> (*restore)(const Example& example);
@@ -47,6 +53,7 @@ struct ObjectiveCase {
 // One row per objective.
 inline const ObjectiveCase kObjectiveCases[] = {
     {ObjectiveKind::SpanCorruption, fill_spans},
+    {ObjectiveKind::PrefixLm, join_sides},
 };
 
 inline std::vector<int32_t> random_segment(Random& random, size_t length) {
