@@ -173,7 +173,7 @@ TEST_F(Stream, CorporaAreMixedByWeight) {
     const SegmentCursor& cursor = after.corpora[corpus_number];
     const int64_t an_epoch =
         Segmenter{open(options).segment_length()}.count(ShardManifest::load(shards).tokens());
-    return cursor.group.epoch * an_epoch + cursor.position;  // one group an epoch here
+    return cursor.group.epoch * an_epoch + cursor.position;  // one group per epoch here
   };
   EXPECT_EQ(drawn(0) + drawn(1), 4000);
   EXPECT_NEAR(static_cast<double>(drawn(0)), 3000, 110);

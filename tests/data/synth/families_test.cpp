@@ -102,7 +102,7 @@ TEST(EveryFamily, HasNoTextOnTwoSides) {
     for (const auto& [split, examples] : made.data.splits) {
       for (const Example& example : examples) {
         for (const Input& input : example.inputs) {
-          if (input.field == "question") continue;  // few there are; its context is never the same
+          if (input.field == "question") continue;  // there are few questions; the contexts differ
           const auto [found, is_new] = side.try_emplace(input.text, split);
           ASSERT_EQ(found->second, split) << made.data.description.name << ": " << input.text;
         }
@@ -320,7 +320,7 @@ TEST(Compositional, ShowsInTrainingNothingThatGeneralisationTries) {
   Counts categories;
   for (const auto& [split, examples] : data.splits) {
     for (const Example& example : examples) {
-      const auto clause = parse_clause(example.inputs[0].text);  // read from the text anew
+      const auto clause = parse_clause(example.inputs[0].text);  // parsed from the text
       ASSERT_TRUE(clause);
       const auto novelties = family.novelties_of(*clause);
       if (split == Split::Generalisation) {
