@@ -1,5 +1,7 @@
 #include "convseq/train/step/token_loss.h"
 
+#include <torch/nn/functional.h>
+
 #include "convseq/base/error.h"
 #include "convseq/model/seq2seq.h"
 #include "convseq/spec/presets.h"
