@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "convseq/base/log.h"
+#include "convseq/base/utf8.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/options/numbers.h"
 #include "convseq/cli/options/task_flags.h"
 #include "convseq/data/task/split_summary.h"
-#include "convseq/text/utf8.h"
 
 namespace convseq::cli {
 namespace {
@@ -95,15 +95,16 @@ void show_task(const ShowTaskFlags& flags) {
 void add_task(CLI::App& program) {
   auto flags = std::make_shared<ShowTaskFlags>();
   CLI::App* command = program.add_subcommand(
-      "task", "What a labelled data set holds: rows, labels, lengths, examples");
+      "task", "Show the rows, labels, lengths and examples of a labelled data set");
   add_task_flags(*command, flags->task);
-  command->add_option("--split", flags->split, "Name of the split to show; all by default");
-  command->add_option("--tokenizer", flags->tokenizer,
-                      "Tokenizer (spiece.model, or a folder that holds it): lengths in tokens, and "
-                      "what is cut");
+  command->add_option("--split", flags->split, "Split to show (default: all)");
+  command->add_option(
+      "--tokenizer", flags->tokenizer,
+      "Tokenizer (a spiece.model file or the folder that holds it) to count lengths in "
+      "tokens, and truncated rows");
   add_count(*command, "--examples", flags->examples, "Number of examples to show",
             {.min = 0, .max = kMostRows});
-  command->add_flag("--json", flags->json, "Report as JSON");
+  command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Examples:\n  convseq task sst2 --split validation\n"
       "  convseq task reviews.csv --source 'review: {text}' --target '{stars}'\n"
