@@ -430,7 +430,7 @@ TEST(OldRuns, GoOnAsTheVersionThatBeganThemWouldHave) {
   const Outcome pretrained = run(fmt::format(
       "pretrain {0}/pretrain --corpus {0}/shards --tokenizer {0} --set d_model=8 d_ff=8 heads=1 "
       "d_kv=8 conv_heads=2 encoder_layers=1 decoder_layers=1 --batch 4 --source 32 --target 16 "
-      "--warmup 2 --schedule constant --steps 8 --log-every 1 --keep 1 --device cpu --quiet",
+      "--warmup 2 --schedule constant --steps 8 --log-every 1 --keep 1 --device cpu",
       old.string()));
   EXPECT_EQ(pretrained.exit_code, 0) << pretrained.output;
   EXPECT_NE(pretrained.output.find("resuming from step 4"), std::string::npos);
@@ -442,7 +442,7 @@ TEST(OldRuns, OfFinetuningGoOnToo) {
   const fs::path old = old_runs(folder);
   const Outcome tuned = run(fmt::format(
       "finetune {0}/finetune {0}/task/task.json --from {0}/pretrain --batch 8 --warmup 2 "
-      "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu --quiet",
+      "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu",
       old.string()));
   EXPECT_EQ(tuned.exit_code, 0) << tuned.output;
   EXPECT_NE(tuned.output.find("resuming from step 5"), std::string::npos);
