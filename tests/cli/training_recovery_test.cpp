@@ -186,7 +186,7 @@ TEST(DamagedCheckpoint, IsReportedAndTheOneBeforeItTaken) {
       const fs::path damaged = out / "checkpoint-00000012" / file;
       write_over(damaged, damage(read_text_file(damaged)));
       fs::remove(out / "model.safetensors");
-      const Outcome outcome = run(commands().pretrain(out.string()));
+      const Outcome outcome = run(commands().pretrain(out.string(), {{"--quiet", ""}}));
       EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
       for (const std::string& said :
            {"damaged checkpoint, using the one before it: " + out.string(), std::string(file),
