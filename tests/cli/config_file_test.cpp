@@ -90,7 +90,7 @@ TEST(ConfigFile, IsRefusedByNameWhereItIsWrong) {
   with(R"({"out": ["x", "y"]})");
   expect_refusal(command, path + R"(: out is ["x","y"]; allowed: one value)");
   with(R"({"out": {"x": 1}})");
-  expect_refusal(command, path + R"(: out is {"x":1}; allowed: a text or a number)");
+  expect_refusal(command, path + R"(: out is {"x":1}; allowed: a string or a number)");
   with(R"({"out": "x", "documents": 0})");
   expect_refusal(command, "--documents: 0; allowed: 1 to 1000000000");
   with(R"([1])");
