@@ -160,7 +160,7 @@ TEST(Task, TotalsTellWhatWasSkippedAndDropped) {
   TempFolder folder;
   folder.file("a.csv", "text,label\nfine,1\nso so,?\nawful,\n");
   BadLines skipped(OnBadLine::Skip);
-  skipped.report("elsewhere:1: before this split");
+  skipped.report(Error("before this split").at("elsewhere:1"));
   TaskReader reader(task_from(folder, kReviews), "train", {.lines = {.bad_lines = &skipped}});
   for (TaskExample example; reader.next(example);) {
   }
