@@ -215,7 +215,7 @@ TEST_F(Finetuning, NeverTrainsOnValidationOrTestData) {
     auto none = options("none");
     none.task = task(16, splits);
     EXPECT_EQ(message_of<Error>([&] { finetune(none); }),
-              "colours: has no training data; name files with --train");
+              "colours: has no training data; name files with train");
   }
 }
 
