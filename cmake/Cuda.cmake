@@ -19,7 +19,7 @@ if(NOT CONVSEQ_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} (architectures ${CMAKE_CUDA_ARCHITECTURES})")
 
-# CUTLASS's headers, for what cuBLASLt lacks or does slower (src/kernels/cuda/matmul/matmul_cutlass.cu): found, not required.
+# CUTLASS's headers, for what cuBLASLt lacks or does slower (src/convseq/kernels/cuda/matmul/matmul_cutlass.cu): found, not required.
 set(CONVSEQ_CUTLASS "")
 if(CONVSEQ_HAS_NVCC AND CMAKE_CUDA_ARCHITECTURES MATCHES "90")
   find_path(CONVSEQ_CUTLASS_INCLUDE cutlass/gemm/device/gemm_universal_adapter.h

@@ -12,9 +12,9 @@ endfunction()
 
 # Headers that only one backend or one program includes stay behind.
 function(convseq_install_headers)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/convseq
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/convseq DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h"
-    REGEX "/src/(cli|kernels/cpu|kernels/cuda|kernels/no_cuda|ops/kernel)$" EXCLUDE)
+    REGEX "/src/convseq/(cli|kernels/cpu|kernels/cuda|kernels/no_cuda|ops/kernel)$" EXCLUDE)
 endfunction()
 
 function(convseq_install_package)

@@ -1,4 +1,4 @@
-# One static library per folder of src/, and one test program per folder of tests/.
+# One static library per folder of src/convseq, and one test program per folder of tests/.
 
 # Two precompiled headers: one for folders that know no torch, one for those that do.
 function(convseq_precompile name)  # convseq_precompile(convseq_pch_x LINK libs... HEADERS headers...)
@@ -18,7 +18,7 @@ function(convseq_layer folder)
   add_library(convseq::${folder} ALIAS ${name})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${folder})
   target_compile_features(${name} PUBLIC cxx_std_20)
-  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
     $<INSTALL_INTERFACE:include>)
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:convseq_flags> PUBLIC ${ARG_LINK})
   convseq_install(${name})

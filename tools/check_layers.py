@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a folder of src/ includes one that stands to its right in the ladder, when a torch-free
+"""Fails when a folder of src/convseq includes one that stands to its right in the ladder, when a torch-free
 folder includes torch, or when a folder holds more files than a reader takes in."""
 
 import pathlib
@@ -38,7 +38,7 @@ def wrong_includes(source: pathlib.Path):
 
 
 if __name__ == "__main__":
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "src")
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "src/convseq")
     problems = list(wrong_includes(root))
     print("\n".join(problems) or "layers: every arrow points left")
     sys.exit(1 if problems else 0)

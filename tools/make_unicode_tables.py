@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_tables.h and tests/goldens/characters.json from Python's own Unicode data.
+"""Writes src/convseq/text/unicode_tables.h and tests/goldens/characters.json from Python's own Unicode data.
 
 The tables hold what Python's str.lower(), str.isspace() and \\w say of every character, as ranges.
 The golden holds checksums of the same answers, in blocks of 4096 characters, made without the
@@ -132,6 +132,6 @@ def golden() -> dict:
 
 
 if __name__ == "__main__":
-    (ROOT / "src/text/unicode_tables.h").write_text(header())
+    (ROOT / "src/convseq/text/unicode_tables.h").write_text(header())
     path = ROOT / "tests/goldens/characters.json"
     path.write_text(json.dumps(golden()) + "\n")

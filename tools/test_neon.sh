@@ -9,9 +9,9 @@ mkdir -p "$build"
 mkdir -p "$build/include"
 ln -sfn /usr/include/fmt "$build/include/fmt"
 ln -sfn /usr/include/gtest "$build/include/gtest"
-flags="-std=c++20 -O2 -ffp-contract=fast -Wno-psabi -DFMT_HEADER_ONLY -Iinclude -Itests -isystem $build/include"
+flags="-std=c++20 -O2 -ffp-contract=fast -Wno-psabi -DFMT_HEADER_ONLY -Isrc -Itests -isystem $build/include"
 aarch64-linux-gnu-g++ $flags -DCONVSEQ_LEVEL=baseline -DCONVSEQ_LANES=4 -static -pthread -o "$build/kernels_test" \
-  src/base/error.cpp src/kernels/cpu/*.cpp \
+  src/convseq/base/error.cpp src/convseq/kernels/cpu/*.cpp \
   tests/kernels/conv_cpu_test.cpp \
   -isystem /usr/src/googletest/googletest /usr/src/googletest/googletest/src/gtest-all.cc \
   /usr/src/googletest/googletest/src/gtest_main.cc
