@@ -19,9 +19,9 @@ endif()
 
 target_compile_options(convseq_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # Designated initialisers leave fields to their defaults on purpose; the others see bounds that are not there.
+  # Designated initialisers leave fields to their defaults on purpose; the others see faults of libtorch that are not there.
   target_compile_options(convseq_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>")
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-maybe-uninitialized;-Wno-dangling-reference>")
 endif()
 if(CONVSEQ_WERROR OR DEFINED ENV{CI})
   target_compile_options(convseq_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>")

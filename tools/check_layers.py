@@ -17,7 +17,7 @@ def wrong_includes(source: pathlib.Path):
         if path.is_dir():
             files = sum(each.is_file() for each in path.iterdir())
             if files > MOST_FILES:
-                yield f"{path}: {files} files; more than {MOST_FILES} hold a second concept"
+                yield f"{path}: {files} files; more than {MOST_FILES} hold a second concept: give it a folder"
         if path.suffix not in {".h", ".cpp", ".cu", ".cuh"}:
             continue
         folder = path.relative_to(source).parts[0]

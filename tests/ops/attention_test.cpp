@@ -6,7 +6,7 @@
 #include <torch/utils.h>
 
 #include "convseq/base/error.h"
-#include "convseq/ops/position_buckets.h"
+#include "convseq/ops/reference/position_buckets.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {

@@ -132,8 +132,8 @@ TEST_P(GpuLinear, CutlassEpiloguesEqualFloat64) {
   const Sizes sizes = GetParam();
   const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
   const auto in_long_rows = [](const torch::Tensor& x) {
-    const auto rows = torch::full({x.size(0), (x.size(1) + 15) / 8 * 8}, NAN, bf16());
-    return rows.narrow(1, 0, x.size(1)).copy_(x);
+    const auto padded = torch::full({x.size(0), (x.size(1) + 15) / 8 * 8}, NAN, bf16());
+    return padded.narrow(1, 0, x.size(1)).copy_(x);
   };
   const auto a = in_long_rows(random_tensor({rows, in})), b = in_long_rows(weight(in, out));
   const auto c = in_long_rows(random_tensor({rows, out}));

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "convseq/ops/conv.h"
-#include "convseq/ops/vector_math.h"
+#include "convseq/ops/kernel/vector_math.h"
 
 namespace convseq {
 

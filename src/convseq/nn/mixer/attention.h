@@ -3,7 +3,7 @@
 #include "convseq/nn/linear.h"
 #include "convseq/nn/mixer/mixer.h"
 #include "convseq/ops/attention.h"
-#include "convseq/ops/position_buckets.h"
+#include "convseq/ops/reference/position_buckets.h"
 
 namespace convseq::nn {
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "convseq/ops/position_buckets.h"
+#include "convseq/ops/reference/position_buckets.h"
 
 namespace convseq::ops::reference {
 namespace {

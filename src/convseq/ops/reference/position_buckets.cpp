@@ -1,4 +1,4 @@
-#include "convseq/ops/position_buckets.h"
+#include "convseq/ops/reference/position_buckets.h"
 
 #include <torch/types.h>
 

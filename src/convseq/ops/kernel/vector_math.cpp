@@ -1,4 +1,4 @@
-#include "convseq/ops/vector_math.h"
+#include "convseq/ops/kernel/vector_math.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
