@@ -158,7 +158,7 @@ TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
 }
 
 // Not bit for bit: libtorch's attention adds up gradients in no fixed order.
-TEST_F(GpuTrainStep, ARecordedStepLearnsAsALaunchedOneDoes) {
+TEST_F(GpuTrainStep, ACapturedStepLearnsAsALaunchedOneDoes) {
   const auto batches = batches_of_one_shape(6);
   const OptimizerOptions options{.eps = 1e-3};
   for (const char* name : {"paper-light-tiny", "paper-dynamic-tiny", "paper-transformer-tiny"}) {
