@@ -69,7 +69,7 @@ void expect_refusal(const std::string& arguments, const std::string& part) {
 TEST(Bench, MeasuresTheConvolutions) {
   const Measured ops = measure(
       "ops --batch 2 --time 16 --channels 12 --heads 3 --kernels 3,4 --rounds 1 --cache-mb 1");
-  for (const std::string& op : {"light", "glu", "dynamic", "depthwise", "dilated"}) {
+  for (const std::string op : {"light", "glu", "dynamic", "depthwise", "dilated"}) {
     expect_names(ops, {op + "_conv_forward_k3", op + "_conv_backward_k3", op + "_conv_forward_k4",
                        op + "_conv_backward_k4"});
   }
@@ -110,7 +110,7 @@ TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {
   const Measured length = measure("length --lengths 8,16 --tokens 16 --rounds 1" + kSmall);
   for (const auto& each : kEnumNames<MixerKind>) {
     const std::string mixer(each.second);
-    for (const std::string& at : {"_8", "_16"}) {
+    for (const std::string at : {"_8", "_16"}) {
       expect_names(length,
                    {"encoder_" + mixer + at, "step_" + mixer + at,
                     "step_" + mixer + at + "_examples", "step_" + mixer + at + "_flops",
@@ -196,7 +196,7 @@ TEST(Bench, EndsCleanlyOnASignal) {
 }
 
 TEST(Bench, HelpsWithAnExample) {
-  for (const std::string& command : {"ops", "step", "length", "decode"}) {
+  for (const std::string command : {"ops", "step", "length", "decode"}) {
     const auto outcome = run_convseq("bench " + command + " --help");
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.output.find("convseq bench " + command), outcome.output.npos);

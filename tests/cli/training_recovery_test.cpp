@@ -94,7 +94,9 @@ TEST(TrainingEnds, ByTheLimitThatComesFirst) {
     const Json report = report_of(commands().pretrain(out.string(), table[i].flags));
     EXPECT_EQ(report["ended_by"], table[i].ended_by);
     EXPECT_EQ(report["finished"], true);
-    if (table[i].step > 0) EXPECT_EQ(report["step"], table[i].step) << table[i].ended_by;
+    if (table[i].step > 0) {
+      EXPECT_EQ(report["step"], table[i].step) << table[i].ended_by;
+    }
     EXPECT_TRUE(fs::exists(out / "model.safetensors"));
     EXPECT_EQ(checkpoints_in(out).back(),
               fmt::format("checkpoint-{:08}", report["step"].get<int64_t>()));

@@ -106,7 +106,9 @@ TEST_F(MpirunTraining, LossesOfOneTwoAndFourProcessesAreTheSame) {
     for (const int processes : {2, 4}) {
       const double difference = largest_difference(name(processes), name(1));
       tell(fmt::format("{} {} processes", precision, processes), difference);
-      if (precision == std::string("fp64")) EXPECT_LE(difference, kRounding);
+      if (precision == std::string("fp64")) {
+        EXPECT_LE(difference, kRounding);
+      }
       EXPECT_LE(difference, 0.1) << "fp32 is reported; it must not be another run";
     }
   }
@@ -239,7 +241,9 @@ TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
     const std::string output = read_text_file(out("output"));
     EXPECT_NE(output.find("run the same command again to resume"), output.npos) << output;
     // mpirun has a code of its own where it was told to end itself.
-    if (!to_mpirun) EXPECT_EQ(process.exit_code(), 130) << output;
+    if (!to_mpirun) {
+      EXPECT_EQ(process.exit_code(), 130) << output;
+    }
     const size_t done = losses_of(run).size();
     EXPECT_TRUE(fs::exists(run / fmt::format("checkpoint-{:08}", done) / "trainer_state.json"));
     const fs::path whole = out(run.filename().string() + "-whole");
