@@ -9,15 +9,19 @@ namespace convseq {
 using testing::message_of;
 
 // Written out by hand for d = 8, d_ff = 32, one layer each, source 10, target 4, vocabulary 100.
+ModelConfig hand_counted(MixerKind mixer, int64_t d_kv) {
+  return {.mixer = mixer,
+          .vocab_size = 100,
+          .d_model = 8,
+          .d_ff = 32,
+          .encoder_layers = 1,
+          .decoder_layers = 1,
+          .heads = 2,
+          .d_kv = d_kv};
+}
+
 TEST(Flops, OfALightModelEqualTheHandCount) {
-  ModelConfig config{.mixer = MixerKind::Light,
-                     .vocab_size = 100,
-                     .d_model = 8,
-                     .d_ff = 32,
-                     .encoder_layers = 1,
-                     .decoder_layers = 1,
-                     .heads = 2,
-                     .d_kv = 4};
+  ModelConfig config = hand_counted(MixerKind::Light, /*d_kv=*/4);
   config.kernel_sizes = {{3}};
   config.conv_heads = 2;
   const FlopParts expected = {
@@ -33,14 +37,7 @@ TEST(Flops, OfALightModelEqualTheHandCount) {
 }
 
 TEST(Flops, OfAttentionDynamicTapsAndGatesEqualTheHandCount) {
-  ModelConfig config{.mixer = MixerKind::Attention,
-                     .vocab_size = 100,
-                     .d_model = 8,
-                     .d_ff = 32,
-                     .encoder_layers = 1,
-                     .decoder_layers = 1,
-                     .heads = 2,
-                     .d_kv = 3};
+  ModelConfig config = hand_counted(MixerKind::Attention, /*d_kv=*/3);
   config.ffn = FeedForwardKind::GatedGelu;
   config.classes = 5;
   const auto attention = forward_flops(config, {.source = 10, .target = 4});

@@ -1,20 +1,16 @@
 #include "convseq/ops/kernel/embedding.h"
 
-#include <torch/autograd.h>
 #include <torch/types.h>
 
 #include <limits>
 
 #include "convseq/kernels/embedding.h"
-#include "convseq/ops/double_backward.h"
+#include "convseq/ops/embedding_function.h"
 #include "convseq/ops/kernel/cuda_launch.h"
 
 namespace convseq::ops {
 namespace kernel {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 struct SortedIds {
   torch::Tensor values;  // [n] int32, ascending
@@ -52,30 +48,16 @@ void add_rows(const torch::Tensor& gradient, const torch::Tensor& ids, const tor
                                    current_cuda_stream());
 }
 
-class Embedding : public torch::autograd::Function<Embedding> {
- public:
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& table,
-                               const torch::Tensor& ids) {
-    context->save_for_backward({ids});
-    context->saved_data["rows"] = table.size(0);
-    return at::embedding(table, ids);
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    refuse_double_backward("embedding");
-    const auto& dy = gradients[0];
-    const auto ids = context->get_saved_variables()[0];
-    const int64_t rows = context->saved_data["rows"].toInt();
-    const auto gradient = torch::zeros({rows, dy.size(-1)}, dy.options());
-    add_rows(gradient, ids, dy);
-    return {gradient, {}};
-  }
-};
+torch::Tensor gradient_of(const torch::Tensor& dy, const torch::Tensor& ids, int64_t rows) {
+  const auto gradient = torch::zeros({rows, dy.size(-1)}, dy.options());
+  add_rows(gradient, ids, dy);
+  return gradient;
+}
 
 }  // namespace
 
 torch::Tensor embedding(const torch::Tensor& table, const torch::Tensor& ids) {
-  return Embedding::apply(table, ids);
+  return EmbeddingFunction<gradient_of>::apply(table, ids);
 }
 
 }  // namespace kernel
