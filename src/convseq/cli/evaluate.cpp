@@ -187,7 +187,7 @@ void add_evaluate(CLI::App& program) {
                     "Skip the negative log-likelihood of the reference answers");
   add_device(*command, flags->device);
   add_max_memory(*command, flags->max_memory);
-  command->add_flag("--quiet", flags->quiet, "Hide progress");
+  command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
   command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Examples:\n  convseq evaluate models/sst2 sst2 --split validation --json\n"

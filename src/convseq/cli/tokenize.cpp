@@ -65,7 +65,7 @@ void add_tokenize(CLI::App& program) {
   command->add_option("--field", flags->job.field, "JSON field that holds the text")
       ->capture_default_str();
   add_enum(*command, "--on-bad-line", flags->job.on_bad_line, "What to do with an invalid line");
-  command->add_flag("!--quiet", flags->job.progress, "Hide progress");
+  command->add_flag("!--quiet", flags->job.progress, "Hide progress and info messages");
   command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Example:\n  convseq tokenize 'c4/en/*.json.gz' shards/c4 --tokenizer models/tokenizer");

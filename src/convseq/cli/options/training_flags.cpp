@@ -107,7 +107,7 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
   command.add_flag("--dry-run", options.dry_run,
                    "Estimate steps, time, memory and disk space from a few steps; write nothing");
   add_max_memory(command, options.max_memory_bytes);
-  command.add_flag("!--quiet", options.progress, "Hide progress");
+  command.add_flag("!--quiet", options.progress, "Hide progress and info messages");
   command.add_flag("--json", flags.json, "Print the report as JSON");
 }
 
