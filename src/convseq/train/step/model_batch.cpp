@@ -22,12 +22,6 @@ ModelBatch changed(ModelBatch batch, Change change) {
 
 }  // namespace
 
-bool ModelBatch::has_shape_of(const ModelBatch& other) const {
-  return source.sizes() == other.source.sizes() && labels.sizes() == other.labels.sizes() &&
-         source_lengths.all_full() == other.source_lengths.all_full() &&
-         weights.defined() == other.weights.defined();
-}
-
 void ModelBatch::copy_from(const ModelBatch& other) {
   const auto copy = [](torch::Tensor& to, const torch::Tensor& from) {
     if (to.defined()) to.copy_(from, /*non_blocking=*/true);

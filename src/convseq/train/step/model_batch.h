@@ -19,7 +19,6 @@ struct ModelBatch {
 
   ModelBatch on(torch::Device device) const;
   ModelBatch pinned() const;  // in memory that a GPU copies from while the host goes on
-  bool has_shape_of(const ModelBatch& other) const;
   void copy_from(const ModelBatch& other);  // of the same shape, pinned: does not wait
 };
 

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "convseq/base/error.h"
-#include "convseq/ops/linear.h"
 #include "convseq/train/optim/clip.h"
 
 namespace convseq {
@@ -121,15 +120,16 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
                {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
   const auto device = model_.output_matrix().device();
-  if (can_be_captured(device)) graph_.emplace(device);
+  if (can_be_captured(device)) {
+    captured_.emplace(device, options.capture,
+                      [this](const StepInputs& inputs) { return find_gradients_and_move(inputs); });
+  }
 }
 
-// Random numbers, other processes and a backward pass within the backward pass need the host.
+// Other processes and a backward pass within the backward pass need the host.
 bool TrainStep::can_be_captured(torch::Device device) const {
-  const ModelConfig& config = model_.config();
   return options_.graph && device.is_cuda() && optimizer_.steps_on_device() &&
-         communicator_.size() == 1 && !options_.recompute && config.dropout == 0 &&
-         config.tap_dropout == 0;
+         communicator_.size() == 1 && !options_.recompute;
 }
 
 StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learning_rate) {
@@ -141,9 +141,9 @@ StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learni
 void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
   // What a captured step reads is copied there from the host, without a stop on the way.
-  const auto device = graph_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
-  const Inputs inputs{.batches = filled(micro_batches, model_, device),
-                      .total_weight = total_weight(micro_batches, communicator_, device)};
+  const auto device = captured_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
+  const StepInputs inputs{.batches = filled(micro_batches, model_, device),
+                          .total_weight = total_weight(micro_batches, communicator_, device)};
   if (optimizer_.steps_on_device()) {
     started_.push_back({.sums = step_on_device(inputs, learning_rate)});
   } else {
@@ -162,7 +162,7 @@ StepResult TrainStep::finish() {
   return result;
 }
 
-torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
+torch::Tensor TrainStep::find_gradients(const StepInputs& inputs) {
   weights_.clear_gradients();
   const auto sums = no_sums(inputs.total_weight.device());
   if (inputs.batches.empty()) buckets_.start();
@@ -182,7 +182,7 @@ torch::Tensor TrainStep::find_gradients(const Inputs& inputs) {
   return sums;
 }
 
-StepResult TrainStep::step(const Inputs& inputs, double learning_rate) {
+StepResult TrainStep::step(const StepInputs& inputs, double learning_rate) {
   StepResult result = means(find_gradients(inputs).cpu());
   weights_.collect_gradients();
   result.gradient_norm = clip_by_global_norm(tensors_of(weights_.learning()), options_.clip_norm);
@@ -194,7 +194,7 @@ StepResult TrainStep::step(const Inputs& inputs, double learning_rate) {
   return result;
 }
 
-torch::Tensor TrainStep::find_gradients_and_move(const Inputs& inputs) {
+torch::Tensor TrainStep::find_gradients_and_move(const StepInputs& inputs) {
   const auto sums = find_gradients(inputs);
   const auto norm = optimizer_.step_on_device(
       weights_.gradients(),
@@ -203,62 +203,10 @@ torch::Tensor TrainStep::find_gradients_and_move(const Inputs& inputs) {
   return sums;
 }
 
-HostCopy TrainStep::step_on_device(Inputs inputs, double learning_rate) {
+HostCopy TrainStep::step_on_device(StepInputs inputs, double learning_rate) {
   inputs.numbers = optimizer_.device_numbers(learning_rate, std::ssize(started_))
                        .to(inputs.total_weight.device());
-  if (!graph_) return HostCopy(find_gradients_and_move(inputs));
-  std::optional<HostCopy> sums;
-  graph_->run([&] { sums.emplace(captured(inputs)); });
-  return *sums;
-}
-
-torch::Tensor TrainStep::captured(const Inputs& on_host) {
-  if (graph_->is_captured() && on_host.has_shape_of(captured_)) {
-    same_shapes_ = 0;
-    captured_.copy_from(on_host.pinned());
-    graph_->replay();
-    return captured_sums_;
-  }
-  const Inputs inputs = on_host.on(model_.output_matrix().device());
-  // Libraries set themselves up in the first steps, which cannot be captured; a capture that is
-  // there already is given up only for a shape that stays.
-  const int steps_before = graph_->is_captured() ? 6 : 2;
-  same_shapes_ = inputs.has_shape_of(last_) ? same_shapes_ + 1 : 0;
-  last_ = inputs;
-  if (captures_ && same_shapes_ >= steps_before) {
-    captured_ = inputs;
-    captures_ = graph_->capture([&] { captured_sums_ = find_gradients_and_move(captured_); });
-    if (captures_) {
-      graph_->replay();
-      return captured_sums_;
-    }
-  }
-  std::optional<ops::MatmulTuning> tuning;  // the last time before it is captured
-  if (captures_ && same_shapes_ + 1 == steps_before) tuning.emplace();
-  return find_gradients_and_move(inputs);
-}
-
-bool TrainStep::Inputs::has_shape_of(const Inputs& other) const {
-  return batches.size() == 1 && other.batches.size() == 1 &&
-         batches.front().has_shape_of(other.batches.front());
-}
-
-TrainStep::Inputs TrainStep::Inputs::on(torch::Device device) const {
-  Inputs there{.total_weight = total_weight.to(device), .numbers = numbers.to(device)};
-  for (const ModelBatch& batch : batches) there.batches.push_back(batch.on(device));
-  return there;
-}
-
-TrainStep::Inputs TrainStep::Inputs::pinned() const {
-  Inputs there{.total_weight = total_weight.pin_memory(), .numbers = numbers.pin_memory()};
-  for (const ModelBatch& batch : batches) there.batches.push_back(batch.pinned());
-  return there;
-}
-
-void TrainStep::Inputs::copy_from(const Inputs& other) {
-  batches.front().copy_from(other.batches.front());
-  total_weight.copy_(other.total_weight, /*non_blocking=*/true);
-  numbers.copy_(other.numbers, /*non_blocking=*/true);
+  return captured_ ? captured_->run(inputs) : HostCopy(find_gradients_and_move(inputs));
 }
 
 StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,

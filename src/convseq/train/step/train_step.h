@@ -9,8 +9,7 @@
 #include "convseq/dist/gradient_buckets.h"
 #include "convseq/train/optim/master_weights.h"
 #include "convseq/train/optim/optimizer.h"
-#include "convseq/train/step/model_batch.h"
-#include "convseq/train/step/step_graph.h"
+#include "convseq/train/step/captured_steps.h"
 #include "convseq/train/step/token_loss.h"
 
 namespace convseq {
@@ -21,9 +20,10 @@ struct TrainStepOptions {
   double z_loss = 0;
   bool pooled = false;     // the head on the mean of the encoder's output; a target is its class
   bool recompute = false;  // activations in the backward pass, instead of remembering them
-  // On a GPU, a step whose batch has the shape of those before it is captured once and replayed
-  // again. It keeps the step's memory for itself: for batches that all have one shape.
+  // On a GPU, a step whose batches have a shape for the second or third time is captured as a CUDA
+  // graph and replayed from then on. The graphs keep their memory: for batches of few shapes.
   bool graph = true;
+  CaptureOptions capture = {};
 };
 
 struct StepResult {
@@ -49,8 +49,9 @@ class TrainStep {
   // finished this one, and never waits for the host; elsewhere start() does it all.
   void start(const std::vector<Batch>& micro_batches, double learning_rate);
   StepResult finish();  // waits for the oldest that was started
-  bool runs_ahead() const { return graph_ && graph_->is_captured(); }
+  bool runs_ahead() const { return captured_ && captured_->replays(); }
   int64_t under_way() const { return std::ssize(started_); }
+  CaptureTotals captures() const { return captured_ ? captured_->totals() : CaptureTotals(); }
 
  private:
   struct Started {
@@ -58,23 +59,10 @@ class TrainStep {
     std::optional<HostCopy> sums = std::nullopt;  // or not yet
   };
 
-  // All that differs from step to step.
-  struct Inputs {
-    std::vector<ModelBatch> batches = {};
-    torch::Tensor total_weight;  // of all real targets of all processes, float64
-    torch::Tensor numbers = {};  // the optimizer's
-
-    Inputs on(torch::Device device) const;
-    Inputs pinned() const;
-    bool has_shape_of(const Inputs& other) const;  // one micro-batch each
-    void copy_from(const Inputs& other);
-  };
-
-  torch::Tensor find_gradients(const Inputs& inputs);           // returns the sums
-  torch::Tensor find_gradients_and_move(const Inputs& inputs);  // the same, on the device alone
-  torch::Tensor captured(const Inputs& on_host);                // the same, replayed if it can be
-  StepResult step(const Inputs& inputs, double learning_rate);
-  HostCopy step_on_device(Inputs inputs, double learning_rate);
+  torch::Tensor find_gradients(const StepInputs& inputs);           // returns the sums
+  torch::Tensor find_gradients_and_move(const StepInputs& inputs);  // the same, on the device alone
+  StepResult step(const StepInputs& inputs, double learning_rate);
+  HostCopy step_on_device(StepInputs inputs, double learning_rate);
   bool can_be_captured(torch::Device device) const;
 
   Seq2Seq& model_;
@@ -84,12 +72,7 @@ class TrainStep {
   TrainStepOptions options_;
   GradientBuckets buckets_;
   std::deque<Started> started_;
-  std::optional<StepGraph> graph_;
-  bool captures_ = true;         // false: it was tried in vain
-  int same_shapes_ = 0;          // launched steps in a row with the shape of the one before
-  Inputs last_;                  // of the last launched step
-  Inputs captured_;              // what a captured step reads
-  torch::Tensor captured_sums_;  // and what it leaves
+  std::optional<CapturedSteps> captured_;
 };
 
 // The same sums without gradients and in evaluation mode: for validation.
