@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/error.h"
 #include "convseq/base/random.h"
 #include "convseq/data/batch_plan.h"
 #include "convseq/data/rank_rows.h"
@@ -55,6 +56,38 @@ TEST(Batch, CanBeWiderThanItsExamples) {
 TEST(Batch, OfNothingIsEmpty) {
   EXPECT_EQ(make_batch({}).rows, 0);
   EXPECT_EQ(make_batch({}).padding_share(), 0);
+}
+
+TEST(Batch, PaddedHoldsTheSameTokens) {
+  const std::vector<Example> examples = {{{5, 6, 1}, {7, 1}}, {{8, 1}, {9, 1}, 2.0}};
+  const Batch batch = make_batch(examples);
+  const Batch wide = padded(batch, {.rows = 4, .source = 5, .target = 3});
+  EXPECT_EQ(wide.shape(), (BatchShape{4, 5, 3}));
+  EXPECT_EQ(wide.source, (std::vector<int64_t>{5, 6, 1, 0, 0, 8, 1, 0, 0, 0,  //
+                                               0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(wide.target, (std::vector<int64_t>{7, 1, 0, 9, 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(wide.source_lengths, (std::vector<int64_t>{3, 2, 1, 1}));
+  EXPECT_EQ(wide.target_lengths, (std::vector<int64_t>{2, 2, 0, 0}));
+  EXPECT_EQ(wide.weights, (std::vector<double>{1, 2, 0, 0}));
+  EXPECT_EQ(wide.source_tokens(), batch.source_tokens());
+  EXPECT_EQ(wide.target_tokens(), batch.target_tokens());
+  EXPECT_EQ(wide.target_weight(), batch.target_weight());
+  EXPECT_EQ(padded(wide, wide.shape()), wide);
+  EXPECT_THROW(padded(batch, {.rows = 4, .source = 2, .target = 3}), Error);
+}
+
+TEST(Batch, PaddedIsCutIntoPartsWithTheSameTokens) {
+  const std::vector<Example> examples = {{{5, 6, 1}, {7, 1}}, {{8, 1}, {9, 1}}, {{3, 1}, {1}}};
+  const Batch wide = padded(make_batch(examples), {.rows = 6, .source = 4, .target = 2});
+  for (const int64_t rows : {1, 2, 4}) {
+    int64_t source = 0, target = 0;
+    for (const Batch& part : cut_batch(wide, rows)) {
+      source += part.source_tokens();
+      target += part.target_tokens();
+    }
+    EXPECT_EQ(source, wide.source_tokens());
+    EXPECT_EQ(target, wide.target_tokens());
+  }
 }
 
 TEST(BatchPlan, HoldsEveryExampleOnceAndKeepsTheBudget) {

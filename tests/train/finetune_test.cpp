@@ -149,6 +149,36 @@ TEST_F(Finetuning, ResumedEqualsUninterruptedBitForBit) {
   }
 }
 
+class GpuFinetuning : public Finetuning {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+    Finetuning::SetUp();
+  }
+};
+
+// A resumed run launches the steps that the uninterrupted one replays.
+TEST_F(GpuFinetuning, ResumedEqualsUninterruptedBitForBit) {
+  for (const char* family : {"paper-light", "paper-transformer"}) {
+    auto whole = options(fmt::format("whole-{}", family), family);
+    auto parts = options(fmt::format("parts-{}", family), family);
+    for (auto* each : {&whole, &parts}) {
+      each->device = torch::kCUDA;
+      each->compute = torch::kBFloat16;
+      each->model.d_kv = 64;
+      each->limits.steps = 24;
+      each->validate_every = 7;
+    }
+    const TrainingSummary done = finetune(whole).training;
+    EXPECT_TRUE(done.finished());
+    EXPECT_GT(done.captures.replayed, 12);
+    EXPECT_FALSE(finetune(stopped_after(parts, 9)).training.finished());
+    EXPECT_FALSE(finetune(stopped_after(parts, 4)).training.finished());
+    EXPECT_TRUE(finetune(parts).training.finished());
+    EXPECT_EQ(read_text_file(parts.out / kWeightsFile), read_text_file(whole.out / kWeightsFile));
+  }
+}
+
 TEST_F(Finetuning, KeepsTheBestValidationAndStopsWhenItGetsNoBetter) {
   auto run = options("run");
   run.validate_every = 1;

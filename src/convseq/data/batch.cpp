@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "convseq/base/error.h"
 #include "convseq/text/sentinels.h"
 
 namespace convseq {
@@ -31,10 +32,21 @@ Side lay_out(std::span<const Example> examples, std::vector<int32_t> Example::*s
   return out;
 }
 
+std::vector<int64_t> widened(const std::vector<int64_t>& ids, int64_t width, const BatchShape& to,
+                             int64_t to_width) {
+  std::vector<int64_t> out(static_cast<size_t>(to.rows * to_width), Vocabulary::kPad);
+  if (ids.empty()) return out;
+  for (auto [from, row] = std::pair(ids.begin(), out.begin()); from != ids.end();
+       from += width, row += to_width) {
+    std::copy(from, from + width, row);
+  }
+  return out;
+}
+
 }  // namespace
 
 int64_t Batch::source_tokens() const {
-  return std::accumulate(source_lengths.begin(), source_lengths.end(), int64_t{0});
+  return std::accumulate(source_lengths.begin(), source_lengths.end(), -padding_rows);
 }
 
 int64_t Batch::target_tokens() const {
@@ -71,6 +83,29 @@ Batch make_batch(std::span<const Example> examples, ExampleLengths at_least) {
   return batch;
 }
 
+Batch padded(const Batch& batch, const BatchShape& shape) {
+  require(shape.rows >= batch.rows && shape.source >= batch.source_width &&
+              shape.target >= batch.target_width,
+          "a batch of {} × ({} + {}) cannot be padded to {} × ({} + {})", batch.rows,
+          batch.source_width, batch.target_width, shape.rows, shape.source, shape.target);
+  const auto rows = static_cast<size_t>(shape.rows);
+  Batch out{.rows = shape.rows,
+            .source_width = shape.source,
+            .target_width = shape.target,
+            .source = widened(batch.source, batch.source_width, shape, shape.source),
+            .source_lengths = batch.source_lengths,
+            .target = widened(batch.target, batch.target_width, shape, shape.target),
+            .target_lengths = batch.target_lengths,
+            .weights = batch.weights,
+            .padding_rows = batch.padding_rows + shape.rows - batch.rows,
+            .explicit_lengths = true};
+  if (out.weights.empty()) out.weights.assign(static_cast<size_t>(batch.rows), 1);
+  out.source_lengths.resize(rows, 1);  // attention needs a position to look at
+  out.target_lengths.resize(rows, 0);
+  out.weights.resize(rows, 0);
+  return out;
+}
+
 std::vector<Batch> cut_batch(const Batch& batch, int64_t rows) {
   if (rows <= 0 || rows >= batch.rows) return {batch};
   std::vector<Batch> parts;
@@ -87,7 +122,10 @@ std::vector<Batch> cut_batch(const Batch& batch, int64_t rows) {
                      .source_lengths = slice(batch.source_lengths, 1),
                      .target = slice(batch.target, batch.target_width),
                      .target_lengths = slice(batch.target_lengths, 1),
-                     .weights = slice(batch.weights, 1)});
+                     .weights = slice(batch.weights, 1),
+                     .padding_rows = std::clamp<int64_t>(end - (batch.rows - batch.padding_rows), 0,
+                                                         end - begin),
+                     .explicit_lengths = batch.explicit_lengths});
   }
   return parts;
 }

@@ -1,5 +1,7 @@
 #include "convseq/data/example_stream.h"
 
+#include <algorithm>
+
 #include "convseq/base/error.h"
 
 namespace convseq {
@@ -35,6 +37,22 @@ ExampleStream::ExampleStream(std::vector<Example> examples, const ExampleStreamO
 }
 
 void ExampleStream::plan_epoch() { plan_.emplace(lengths_, options_.plan, cursor_.epoch); }
+
+std::vector<BatchShape> ExampleStream::first_shapes() const {
+  std::vector<BatchShape> shapes;
+  const BatchPlan plan(lengths_, options_.plan, /*epoch=*/0);
+  for (const std::vector<int64_t>& batch : plan.batches()) {
+    const RankRows mine = rows_of(options_.rank, std::ssize(batch));
+    BatchShape shape{.rows = mine.end - mine.begin};
+    for (int64_t row = mine.begin; row < mine.end; ++row) {
+      const auto& each = lengths_[static_cast<size_t>(batch[static_cast<size_t>(row)])];
+      shape.source = std::max(shape.source, each.source);
+      shape.target = std::max(shape.target, each.target);
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
 
 ExampleBatch ExampleStream::next() {
   const std::vector<int64_t>& global = plan_->batches()[static_cast<size_t>(cursor_.batch)];

@@ -47,6 +47,8 @@ class ExampleStream {
   // Of the current epoch, or of the next one where none has begun:
   int64_t batches() const { return std::ssize(plan_->batches()); }
   double padding_share() const { return plan_->padding_share(); }
+  // Of this rank's batches of the first epoch, whatever the position.
+  std::vector<BatchShape> first_shapes() const;
 
  private:
   void plan_epoch();

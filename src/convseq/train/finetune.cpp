@@ -7,10 +7,13 @@
 #include <cmath>
 
 #include "convseq/base/checksum.h"
+#include "convseq/base/counted.h"
 #include "convseq/base/file/mapped_file.h"
 #include "convseq/base/log.h"
+#include "convseq/base/memory.h"
 #include "convseq/base/random.h"
 #include "convseq/data/example_stream.h"
+#include "convseq/data/prefetcher.h"
 #include "convseq/data/random_use.h"
 #include "convseq/data/task/task_labels.h"
 #include "convseq/infer/predictions.h"
@@ -128,15 +131,18 @@ class TaskLesson : public Lesson {
         validation_(validation),
         communicator_(communicator),
         stream_(std::move(examples), stream_options(),
-                cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})) {
-  }
+                cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})),
+        ladder_(options.step.graph && options.device.is_cuda() && communicator.size() == 1
+                    ? ShapeLadder(stream_.first_shapes(), options.shapes)
+                    : ShapeLadder()),
+        batches_(
+            {}, [this] { return stream_.next(); },
+            [this](ExampleBatch batch) { return fitted(std::move(batch)); }) {}
 
   std::string name() const override { return "finetune"; }
 
-  TrainingBatch next() override {
-    ExampleBatch batch = stream_.next();
-    return {std::move(batch.batch), batch.after.to_json()};
-  }
+  TrainingBatch next() override { return *batches_.next(); }
+  const ShapeLadder& ladder() const { return ladder_; }
 
   bool can_validate() const override { return !validation_.examples.empty(); }
 
@@ -161,6 +167,12 @@ class TaskLesson : public Lesson {
             .rank = {.index = communicator_.rank(), .count = communicator_.size()}};
   }
 
+  TrainingBatch fitted(ExampleBatch batch) const {
+    const bool pads = ladder_.shapes() > 0;
+    return {pads ? padded(batch.batch, ladder_.fit(batch.batch.shape())) : std::move(batch.batch),
+            batch.after.to_json()};
+  }
+
   Validation judged(Seq2Seq& model) {
     TaskAnswerer answerer(model, tokenizer_, options_.task, usual_answer(model, options_.task));
     const Report report =
@@ -181,7 +193,9 @@ class TaskLesson : public Lesson {
   const TaskSplit& validation_;
   Communicator& communicator_;
   ExampleStream stream_;
-  bool collapsed_ = false;  // at the last validation
+  ShapeLadder ladder_;
+  bool collapsed_ = false;                           // at the last validation
+  Prefetcher<ExampleBatch, TrainingBatch> batches_;  // its thread uses the members before it
 };
 
 ModelConfig config_of(const FinetuneOptions& options) {
@@ -269,7 +283,8 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
   }
-  options.step.graph = false;  // the shape differs from batch to batch
+  // Captured steps give the same results as launched ones, in every run.
+  options.step.capture = {.max_graphs = options.shapes.max_shapes, .tune_matmuls = false};
   options.step.pooled = options.form == AnswerForm::Pooled;
   return options;
 }
@@ -368,6 +383,12 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   TaskLesson lesson(options, tokenizer, std::move(examples), splits.validation, run.cursor(),
                     communicator);
   summary.training = run.go(lesson);
+  if (const CaptureTotals& captures = summary.training.captures; captures.captures > 0) {
+    log::info("{} captured in {:.2g} s, {} of GPU memory; padding to them adds {:.1f}%",
+              counted(captures.captures, "shape"), captures.seconds,
+              short_bytes(static_cast<double>(captures.bytes)),
+              100 * lesson.ladder().padding_share());
+  }
   if (!summary.training.finished()) return summary;
   run.write_best();
   if (communicator.rank() == 0) {

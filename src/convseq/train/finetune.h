@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "convseq/data/shape_ladder.h"
 #include "convseq/infer/evaluate_task.h"
 #include "convseq/train/training_run.h"
 
@@ -37,6 +38,7 @@ struct FinetuneOptions : TrainingOptions {
   double held_out = 0.1;         // fraction for validation without a validation split; 0: none
   std::map<std::string, double> class_weights;  // weights in the loss by label; 1 for the others
   bool balance_classes = false;  // weights that give all labels the same total weight
+  ShapeLadderOptions shapes;     // on a GPU batches are padded to these, for captured steps
 };
 
 struct FinetuneSummary {

@@ -39,6 +39,7 @@ struct TrainingOptions {
   int64_t log_every = 10;
   int64_t validate_every = 500;  // 0: only at the end
   int64_t save_every = 500;
+  double save_seconds = 0;  // at least so many between two checkpoints
   int64_t keep = 2;
   bool keep_best = true;  // OUT/best, the model of the best validation
   int64_t most_skipped_in_a_row = 10;

@@ -149,15 +149,13 @@ void TrainingRun::open_records(const std::string& name) {
   if (writes()) open_log(name);
   const double flops_ceiling =
       writes() ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute) : 1;
-  seconds_before_ = state_.seconds;
+  seconds_before_ = saved_seconds_ = state_.seconds;
   meter_.emplace(options_.device, flops_ceiling);
 }
 
 // One step, and what is due after it: a line in the logs, a validation, a checkpoint.
 std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
-  while (step_->under_way() == 0 || (step_->under_way() == 1 && may_start_another())) {
-    start_step(lesson);
-  }
+  while (step_->under_way() == 0 || may_start_another()) start_step(lesson);
   double rate = finish_step();
   std::optional<TrainingEnd> end = reached_limit();
   if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
@@ -169,7 +167,7 @@ std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
     validate(lesson);
     if (!end) end = reached_limit();
   }
-  if (is_due(options_.save_every, state_.step) || end || diverged) save();
+  if (save_is_due() || end || diverged) save();
   require(!diverged,
           "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
           options_.out.string(), state_.skipped_in_a_row, state_.step);
@@ -184,7 +182,8 @@ TrainingSummary TrainingRun::summary(TrainingEnd end) const {
           .seconds = state_.seconds,
           .loss = state_.loss,
           .best_validation = state_.best_validation,
-          .pace = meter_->whole()};
+          .pace = meter_->whole(),
+          .captures = step_->captures()};
 }
 
 void TrainingRun::open_log(const std::string& name) {
@@ -241,9 +240,12 @@ double TrainingRun::finish_step() {
   return started.rate;
 }
 
-// Not if the pending step may be the last, or is followed by a validation or a checkpoint.
+// Not if the newest of those under way may be the last, or is followed by a validation or a
+// checkpoint.
 bool TrainingRun::may_start_another() const {
-  const int64_t step = state_.step + 1;
+  constexpr int64_t kMostUnderWay = 4;  // the device has work while the host writes logs
+  if (step_->under_way() >= kMostUnderWay) return false;
+  const int64_t step = state_.step + step_->under_way();
   const TrainingLimits& limits = options_.limits;
   const bool may_be_last = (limits.steps > 0 && step >= limits.steps) || limits.source_tokens > 0;
   return step_->runs_ahead() && !may_be_last && !is_due(options_.validate_every, step) &&
@@ -284,12 +286,18 @@ void TrainingRun::validate(Lesson& lesson) {
   });
 }
 
+bool TrainingRun::save_is_due() const {
+  return is_due(options_.save_every, state_.step) &&
+         state_.seconds - saved_seconds_ >= options_.save_seconds;
+}
+
 void TrainingRun::save() {
   if (!writes() || saved_step_ == state_.step) return;
   state_.optimizer = optimizer_->state();
   in_safety([&] { checkpoints_.save(state_, model_folder()); });
   state_.optimizer.clear();
   saved_step_ = state_.step;
+  saved_seconds_ = state_.seconds;
 }
 
 void TrainingRun::in_safety(const std::function<void()>& write) const {

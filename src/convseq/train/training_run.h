@@ -43,12 +43,13 @@ class TrainingRun {
   std::optional<TrainingEnd> advance(Lesson& lesson);  // the reason to end, if there is one
   void start_step(Lesson& lesson);
   double finish_step();            // the oldest; returns its learning rate
-  bool may_start_another() const;  // while one is under way
+  bool may_start_another() const;  // while others are under way
   void report(double rate, bool at_end);
   void validate(Lesson& lesson);
   TrainingSummary summary(TrainingEnd end) const;
   std::optional<TrainingEnd> reached_limit();
   bool agree(bool wish);  // true if any process wishes it
+  bool save_is_due() const;
   void save();
   // If `write` fails, as on a full disk, the Error also names the last good checkpoint.
   void in_safety(const std::function<void()>& write) const;
@@ -78,6 +79,7 @@ class TrainingRun {
   std::deque<Started> started_;
   StepResult last_;
   int64_t saved_step_ = 0;
+  double saved_seconds_ = 0;   // state_.seconds at the last checkpoint
   bool best_is_gone_ = false;  // the user removed it after it was written
 };
 

@@ -51,6 +51,13 @@ Json TrainingSummary::to_json() const {
                {"flop_utilisation", pace.utilisation()},
                {"peak_memory_bytes", pace.peak_memory_bytes}};
   if (best_validation) json["best_validation"] = *best_validation;
+  if (captures.captures > 0) {
+    json["captured_steps"] = {{"shapes", captures.captures},
+                              {"seconds", captures.seconds},
+                              {"memory_bytes", captures.bytes},
+                              {"replayed", captures.replayed},
+                              {"launched", captures.launched}};
+  }
   return json;
 }
 

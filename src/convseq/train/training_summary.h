@@ -6,6 +6,7 @@
 
 #include "convseq/base/file/json_file.h"
 #include "convseq/train/run/pace.h"
+#include "convseq/train/step/capture_totals.h"
 
 namespace convseq {
 
@@ -34,6 +35,7 @@ struct TrainingSummary {
   double loss = 0;  // of the last step
   std::optional<double> best_validation;
   Pace pace;                              // of this process's part of the run
+  CaptureTotals captures = {};            // likewise; on a GPU
   std::optional<TrainingPlan> plan = {};  // of a dry run
 
   // Otherwise it was stopped before its end and the same call resumes it, or it was a dry run.

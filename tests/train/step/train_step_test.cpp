@@ -1,58 +1,20 @@
 #include "convseq/train/step/train_step.h"
 
 #include "convseq/ops/kernel/attention.h"
-#include "convseq/spec/presets.h"
-#include "tensor_checks.h"
-#include "train/random_batch.h"
+#include "train/step/learner.h"
 
 // A step on a GPU against the same step on the CPU, through the optimizer's own kernels.
 namespace convseq {
-using testing::expect_close;
+using testing::expect_same_weights;
+using testing::kLearnerVocabulary;
+using testing::Learner;
+using testing::learner_batch;
 
 namespace {
 
-constexpr int64_t kVocabulary = 100;
-
-Batch random_batch(int64_t rows, int64_t source, int64_t target) {
-  return testing::random_batch(
-      {.rows = rows, .source = source, .target = target, .ids = kVocabulary});
-}
-
-struct Learner {
-  Learner(const std::string& name, torch::Device device, torch::Dtype type,
-          const OptimizerOptions& optimizer_options, const TrainStepOptions& options,
-          int64_t d_kv = 16)
-      : model(find_model_config(name, {"vocab_size=100", "d_model=32", "d_ff=64", "heads=2",
-                                       fmt::format("d_kv={}", d_kv)})) {
-    model.initialise(/*seed=*/7);
-    model.to(device);
-    weights.emplace(model, type);
-    optimizer = make_optimizer(optimizer_options, weights->learning());
-    step.emplace(model, *weights, *optimizer, *communicator, options);
-  }
-
-  std::vector<StepResult> learn(const std::vector<Batch>& batches) {
-    std::vector<StepResult> results;
-    for (const Batch& batch : batches) results.push_back(step->run({batch}, 0.01));
-    return results;
-  }
-
-  Seq2Seq model;
-  std::unique_ptr<Communicator> communicator = make_single_communicator();
-  std::optional<MasterWeights> weights;
-  std::unique_ptr<Optimizer> optimizer;
-  std::optional<TrainStep> step;
-};
-
-void expect_same_weights(const Learner& a, const Learner& b, double tolerance) {
-  for (const auto& [name, value] : a.weights->values()) {
-    expect_close(value, b.weights->values().at(name), tolerance, name);
-  }
-}
-
 std::vector<Batch> batches_of_one_shape(int count) {
   std::vector<Batch> batches;
-  for (int i = 0; i < count; ++i) batches.push_back(random_batch(4, 12, 7));
+  for (int i = 0; i < count; ++i) batches.push_back(learner_batch(4, 12, 7));
   return batches;
 }
 
@@ -77,7 +39,7 @@ TEST(TrainStep, GoesOnWhereABackwardPassFailed) {
 void expect_micro_batches_to_add_up(const char* name, torch::Device device,
                                     const TrainStepOptions& options) {
   torch::manual_seed(11);
-  const Batch batch = random_batch(1, 6, 5);
+  const Batch batch = learner_batch(1, 6, 5);
   // A large eps: the sign of a gradient that is all but zero decides nothing.
   Learner one(name, device, torch::kBFloat16, {.eps = 1e-2}, options);
   Learner many(name, device, torch::kBFloat16, {.eps = 1e-2}, options);
@@ -114,8 +76,8 @@ TEST(TrainStep, InBf16OnACpuItLearnsAsInFp32) {
 
 TEST(TrainStep, RefusesIdsThatTheModelHasNoEmbeddingFor) {
   Learner learner("paper-light-tiny", torch::kCPU, torch::kFloat32, {}, {});
-  Batch batch = random_batch(1, 4, 3);
-  batch.source[2] = kVocabulary;
+  Batch batch = learner_batch(1, 4, 3);
+  batch.source[2] = kLearnerVocabulary;
   EXPECT_THROW(learner.learn({batch}), Error);
   batch.source[2] = 5;
   batch.target[0] = -1;
@@ -132,8 +94,8 @@ class GpuTrainStep : public ::testing::Test {
 
 TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   auto batches = batches_of_one_shape(7);
-  batches[5] = random_batch(3, 9, 4);  // not the shape that was captured
-  while (batches.size() < 18) batches.push_back(random_batch(3, 9, 4));  // by then it is
+  batches[5] = learner_batch(3, 9, 4);  // not the shape that was captured
+  while (batches.size() < 18) batches.push_back(learner_batch(3, 9, 4));  // by then it is
   for (const char* name : {"paper-light-tiny", "paper-transformer-tiny"}) {
     for (const auto kind : {OptimizerKind::AdamW, OptimizerKind::AdamWRms}) {
       // A large eps: the sign of a gradient that is all but zero decides nothing.

@@ -47,8 +47,10 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
   add_real(command, "--z-loss", options.step.z_loss, "Weight of the z-loss, log(Z)²");
 }
 
-void add_interval_flags(CLI::App& command, TrainingOptions& options) {
-  add_count(command, "--save-every", options.save_every, "Steps between checkpoints");
+void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
+  flags.save_every =
+      add_count(command, "--save-every", options.save_every,
+                "Steps between checkpoints (unless given, they are also a minute apart)");
   add_count(command, "--validate-every", options.validate_every,
             "Steps between validations (0 = at the end; in fine-tuning after each epoch)",
             kFromZero);
@@ -98,7 +100,7 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
            "Compute precision (bf16 keeps fp32 master weights)");
   add_device(command, flags.device);
   add_seed(command, options.seed, "Random seed of weights, data order and dropout");
-  add_interval_flags(command, options);
+  add_interval_flags(command, flags, options);
   command.add_flag("!--no-best", options.keep_best, "Do not keep the best model by validation");
   CLI::Option* fresh = command.add_flag(
       "--fresh", flags.fresh, "Start over and delete the checkpoints in the output folder");
@@ -118,6 +120,7 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
   options.compute = type_of(flags.precision);
   check_precision(options.device, options.compute);
   options.resume = !flags.fresh;
+  options.save_seconds = flags.save_every->empty() ? 60 : 0;
   options.stop = interrupted;  // after the step that is under way, with a checkpoint
   options.record = effective_options(*flags.command, flags.only_if_given);
   const bool other_limit = options.limits.source_tokens > 0 || options.limits.minutes > 0;

@@ -32,6 +32,7 @@ struct TrainingFlags {
   const CLI::App* command = nullptr;
   CLI::Option* steps = nullptr;
   CLI::Option* schedule = nullptr;
+  CLI::Option* save_every = nullptr;
   // Options whose default depends on others: options.json has them only where they were given.
   std::vector<std::string> only_if_given = {"steps", "schedule"};
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "convseq/ops/device_graph.h"
+#include "convseq/train/step/capture_totals.h"
 #include "convseq/train/step/step_inputs.h"
 
 namespace convseq {
@@ -13,14 +14,6 @@ struct CaptureOptions {
   // Times the matmuls of each shape with several algorithms before it is captured. Faster steps,
   // but the choice may differ from run to run, and with it the last bits of the results.
   bool tune_matmuls = true;
-};
-
-struct CaptureTotals {
-  int64_t captures = 0;
-  double seconds = 0;  // spent on them
-  int64_t bytes = 0;   // device memory that all graphs share
-  int64_t replayed = 0;
-  int64_t launched = 0;
 };
 
 // Runs training steps on a GPU. A step whose inputs have a shape for the first time launches its

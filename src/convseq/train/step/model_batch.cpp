@@ -54,7 +54,8 @@ ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::
   result.labels = target.masked_fill(~real, kIgnoredLabel).to(device);
   const bool padded = std::any_of(batch.source_lengths.begin(), batch.source_lengths.end(),
                                   [&](int64_t length) { return length < batch.source_width; });
-  if (padded) result.source_lengths.values = torch::tensor(batch.source_lengths).to(device);
+  if (padded || batch.explicit_lengths)
+    result.source_lengths.values = torch::tensor(batch.source_lengths).to(device);
   if (!batch.weights.empty()) {
     result.weights = torch::tensor(batch.weights, torch::kFloat32).to(device);
   }

@@ -63,8 +63,9 @@ TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
   const auto encoded = model.encode(inputs.source, inputs.source_lengths);
   const auto logits = wide(model.classify(encoded, inputs.source_lengths));
   const auto labels = inputs.labels.flatten();
-  const auto log_p = logits.log_softmax(1);
-  const auto nll = -log_p.gather(1, labels.unsqueeze(1)).squeeze(1);
+  const auto no_label = labels == kIgnoredLabel;  // rows of padding
+  const auto log_p = logits.log_softmax(1).masked_fill(no_label.unsqueeze(1), 0);
+  const auto nll = -log_p.gather(1, labels.clamp_min(0).unsqueeze(1)).squeeze(1);
   auto loss = nll * (1 - options.label_smoothing) - log_p.mean(1) * options.label_smoothing;
   if (inputs.weights.defined()) loss = loss * inputs.weights;
   return {.loss_sum = loss.sum(torch::kFloat64),

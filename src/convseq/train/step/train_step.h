@@ -42,6 +42,8 @@ class TrainStep {
  public:
   TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimizer,
             Communicator& communicator, const TrainStepOptions& options);
+  TrainStep(const TrainStep&) = delete;
+  TrainStep& operator=(const TrainStep&) = delete;
 
   StepResult run(const std::vector<Batch>& micro_batches, double learning_rate);
 
