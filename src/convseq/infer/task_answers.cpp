@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "convseq/data/task/encoded_task_reader.h"
 #include "convseq/infer/inference_scope.h"
 #include "convseq/model/vocabulary_check.h"
 
@@ -9,18 +10,15 @@ namespace convseq {
 
 TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
                      const TaskSplitOptions& options) {
-  TaskReader reader(task, split, options.reader);
-  TaskEncoder encoder(task, tokenizer);
+  EncodedTaskReader reader(task, split, tokenizer,
+                           {.reader = options.reader, .limit = options.limit});
   TaskSplit result;
-  for (TaskExample example; reader.next(example);) {
-    Example ids = encoder.encode(example);
-    result.examples.push_back(std::move(example));
-    result.sources.push_back(std::move(ids.source));
-    result.targets.push_back(std::move(ids.target));
-    if (options.limit > 0 && std::ssize(result.examples) >= options.limit) break;
+  for (EncodedTaskExample example; reader.next(example);) {
+    result.examples.push_back(std::move(example.text));
+    result.sources.push_back(std::move(example.ids.source));
+    result.targets.push_back(std::move(example.ids.target));
   }
   result.totals = reader.totals();
-  encoder.add_to(result.totals);
   return result;
 }
 
