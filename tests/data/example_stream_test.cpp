@@ -6,6 +6,7 @@
 
 #include "convseq/base/error.h"
 #include "convseq/base/random.h"
+#include "convseq/data/example_prefetcher.h"
 #include "temp_folder.h"
 
 namespace convseq {
@@ -92,6 +93,22 @@ TEST(ExampleStream, ARunThatBeganUnkeyedGoesOnSo) {
   EXPECT_EQ(first.after.to_json()["version"], 2);
   EXPECT_EQ(first.examples, BatchPlan(lengths, options.plan, 0).batches()[0]);
   EXPECT_NE(first.examples, BatchPlan(lengths, unkeyed, 0).batches()[0]);
+}
+
+TEST(ExamplePrefetcher, GivesTheBatchesAndCursorsOfTheStream) {
+  const ExampleStreamOptions options{.plan = {.tokens = 500, .seed = 2}, .rank = {1, 2}};
+  for (const ExampleCursor start : {ExampleCursor{}, ExampleCursor{.epoch = 3, .batch = 7}}) {
+    for (const size_t ahead : {1, 5, 1000}) {
+      ExampleStream stream(kExamples, options, start);
+      ExamplePrefetcher prefetcher(ExampleStream(kExamples, options, start), ahead);
+      for (int64_t left = 2 * stream.batches(); left > 0; --left) {
+        const ExampleBatch expected = stream.next(), batch = prefetcher.next();
+        EXPECT_EQ(batch.batch, expected.batch);
+        EXPECT_EQ(batch.examples, expected.examples);
+        EXPECT_EQ(batch.after, expected.after);
+      }
+    }
+  }
 }
 
 TEST(ExampleStream, RefusesNothingToLearnFromAndAStrangersCursor) {
