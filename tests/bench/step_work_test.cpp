@@ -27,13 +27,6 @@ double matmul_flops(const StepWork& work) {
   return sum;
 }
 
-double bytes_of(const StepWork& work, const std::string& part) {
-  for (const auto& [name, bytes] : work.rest_bytes) {
-    if (name == part) return bytes;
-  }
-  return 0;
-}
-
 }  // namespace
 
 TEST(StepWork, MatmulsAndConvolutionsAreAllThatTheModelCounts) {
@@ -77,17 +70,17 @@ TEST(StepWork, BytesOfTheRestAreThoseCountedByHand) {
   const StepWork work = step_work(config, shape);
   const double tokens = 20 + 10;
   // GLU and convolution: 6d bytes forward, 10d backward, in two blocks of each stack.
-  EXPECT_DOUBLE_EQ(bytes_of(work, "gates and convolutions"), 2 * tokens * 16 * 128);
+  EXPECT_DOUBLE_EQ(work.bytes_of("gates and convolutions"), 2 * tokens * 16 * 128);
   // Two norms per block, three in the decoder, one at the end: 6d bytes each way.
-  EXPECT_DOUBLE_EQ(bytes_of(work, "norms and residual sums"), (20 * 5 + 10 * 7) * 12.0 * 128);
-  EXPECT_DOUBLE_EQ(bytes_of(work, "activations"), 2 * tokens * 2 * 512);
-  EXPECT_DOUBLE_EQ(bytes_of(work, "loss"), 10 * 2 * 2.0 * 32128);
+  EXPECT_DOUBLE_EQ(work.bytes_of("norms and residual sums"), (20 * 5 + 10 * 7) * 12.0 * 128);
+  EXPECT_DOUBLE_EQ(work.bytes_of("activations"), 2 * tokens * 2 * 512);
+  EXPECT_DOUBLE_EQ(work.bytes_of("loss"), 10 * 2 * 2.0 * 32128);
 }
 
 TEST(StepWork, AGateIsAPassOfItsOwn) {
   const ModelConfig config = find_model_config("paper-light-tiny", {"ffn=gated_gelu"});
   const StepShape shape{.batch = 2, .work = {.source = 10, .target = 5}, .element_bytes = 2};
-  EXPECT_DOUBLE_EQ(bytes_of(step_work(config, shape), "activations"),
+  EXPECT_DOUBLE_EQ(step_work(config, shape).bytes_of("activations"),
                    2 * 30 * 16.0 * static_cast<double>(config.d_ff));
 }
 
@@ -101,7 +94,7 @@ TEST(StepWork, TheOptimizerMovesEveryParameter) {
     }
   }
   const auto parameters = static_cast<double>(Seq2Seq(config).parameter_count() - taps);
-  EXPECT_DOUBLE_EQ(bytes_of(work, "optimizer and clipping"), 30 * parameters);
+  EXPECT_DOUBLE_EQ(work.bytes_of("optimizer and clipping"), 30 * parameters);
 }
 
 }  // namespace convseq::bench

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <sstream>
 #include <thread>
 
 namespace convseq::bench {
@@ -61,6 +62,21 @@ std::string machine_name() {
   utsname system{};
   ::uname(&system);
   return fmt::format("{}-{}cores", system.machine, std::thread::hardware_concurrency());
+}
+
+std::vector<JsonObject> read_peer_lines(const std::filesystem::path& path,
+                                        const std::string& script) {
+  std::vector<JsonObject> objects;
+  std::istringstream lines(read_text_file(path));
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line[0] != '{') continue;  // other output of Python
+    const std::string origin = fmt::format("{}:{}", path.string(), number);
+    objects.emplace_back(parse_json(line, origin), origin);
+  }
+  require(!objects.empty(), "{}: no lines of {}", path.string(), script);
+  return objects;
 }
 
 Json to_json(const Report& report) {

@@ -24,6 +24,11 @@ void print(const Row& row);
 // "x86_64-2cores"
 std::string machine_name();
 
+// The lines of a peer's output that are JSON objects; an Error if there are none. `script` wrote
+// it.
+std::vector<JsonObject> read_peer_lines(const std::filesystem::path& path,
+                                        const std::string& script);
+
 // What bench/results/*.json holds.
 struct Report {
   std::string command;

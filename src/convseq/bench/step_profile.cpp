@@ -151,4 +151,17 @@ std::vector<KernelTime> by_part(const std::vector<KernelTime>& kernels, double s
   return parts;
 }
 
+std::vector<Row> part_rows(const std::string& step, const std::vector<KernelTime>& kernels,
+                           double step_ms) {
+  std::vector<Row> rows;
+  if (kernels.empty()) return rows;
+  for (const KernelTime& part : by_part(kernels, step_ms)) {
+    rows.push_back({.name = fmt::format("{}_part_{}", step, part.name),
+                    .value = part.ms,
+                    .unit = "ms",
+                    .ratio = part.ms / step_ms});
+  }
+  return rows;
+}
+
 }  // namespace convseq::bench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "convseq/base/enum_names.h"
+#include "convseq/bench/benchmark_report.h"
 #include "convseq/bench/timing.h"
 
 namespace convseq::bench {
@@ -58,6 +59,10 @@ std::vector<KernelTime> profile_kernels(const Work& work, int steps);
 
 // The time of every part, and "between_kernels": what remains of `step_ms`.
 std::vector<KernelTime> by_part(const std::vector<KernelTime>& kernels, double step_ms);
+
+// The same as rows "<step>_part_<part>", with the share of the step as ratio; none without kernels.
+std::vector<Row> part_rows(const std::string& step, const std::vector<KernelTime>& kernels,
+                           double step_ms);
 
 }  // namespace bench
 }  // namespace convseq

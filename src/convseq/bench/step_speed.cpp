@@ -3,8 +3,6 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include <sstream>
-
 #include "convseq/base/error.h"
 #include "convseq/base/log.h"
 #include "convseq/bench/device_memory.h"
@@ -121,18 +119,6 @@ StepSpeed measure(const ModelConfig& config, const StepSpeedOptions& options) {
   return speed;
 }
 
-std::vector<Row> part_rows(const StepSpeed& speed) {
-  if (speed.kernels.empty()) return {};
-  std::vector<Row> rows;
-  for (const KernelTime& part : by_part(speed.kernels, speed.ms)) {
-    rows.push_back({.name = fmt::format("{}_part_{}", speed.name, part.name),
-                    .value = part.ms,
-                    .unit = "ms",
-                    .ratio = part.ms / speed.ms});
-  }
-  return rows;
-}
-
 }  // namespace
 
 double StepSpeed::matmuls_ms() const {
@@ -171,20 +157,13 @@ std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
 
 std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path) {
   std::map<std::string, PeerStep> best;
-  std::istringstream lines(read_text_file(path));
-  int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.empty() || line[0] != '{') continue;  // other output of Python
-    const std::string origin = fmt::format("{}:{}", path.string(), number);
-    const JsonObject json(parse_json(line, origin), origin);
+  for (const JsonObject& json : read_peer_lines(path, "bench/peer_step.py")) {
     const PeerStep peer{.mode = json.get<std::string>("mode"),
                         .tokens_per_second = json.get<double>("tokens_per_second"),
                         .peak_gib = json.get<double>("peak_gib")};
     PeerStep& fastest = best[json.get<std::string>("name")];
     if (peer.tokens_per_second > fastest.tokens_per_second) fastest = peer;
   }
-  require(!best.empty(), "{}: no lines of bench/peer_step.py", path.string());
   return best;
 }
 
@@ -222,7 +201,7 @@ std::vector<Row> rows_of(const StepSpeed& speed, const std::map<std::string, Pee
       {.name = speed.name + "_utilisation", .value = speed.utilisation(), .unit = "of peak FLOPs"},
       memory};
   rows.insert(rows.end(), parts.begin(), parts.end());
-  for (const Row& row : part_rows(speed)) rows.push_back(row);
+  for (const Row& row : part_rows(speed.name, speed.kernels, speed.ms)) rows.push_back(row);
   return rows;
 }
 

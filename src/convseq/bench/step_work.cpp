@@ -135,7 +135,7 @@ class WorkCounter {
     // both averages, and writes the bf16 copy that the model computes with.
     const bool apart = element() < kFp32;
     const double each = 2 * element() + 2 * 3 * kFp32 + (apart ? element() : 0);
-    bytes_["optimizer and clipping"] += each * static_cast<double>(parameters_);
+    bytes_[kOptimizerPart] += each * static_cast<double>(parameters_);
   }
 
   const ModelConfig& config_;
@@ -161,6 +161,12 @@ double AttentionMatmul::flops() const {
 double StepWork::all_rest_bytes() const {
   return std::accumulate(rest_bytes.begin(), rest_bytes.end(), 0.0,
                          [](double sum, const auto& part) { return sum + part.second; });
+}
+
+double StepWork::bytes_of(std::string_view part) const {
+  const auto found = std::find_if(rest_bytes.begin(), rest_bytes.end(),
+                                  [&](const auto& each) { return each.first == part; });
+  return found == rest_bytes.end() ? 0 : found->second;
 }
 
 StepWork step_work(const ModelConfig& config, const StepShape& shape) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,10 @@ struct StepWork {
   std::vector<std::pair<std::string, double>> rest_bytes;
 
   double all_rest_bytes() const;
+  double bytes_of(std::string_view part) const;  // 0 where there is none
 };
+
+inline constexpr const char* kOptimizerPart = "optimizer and clipping";
 
 struct StepShape {
   int64_t batch = 1;

@@ -39,6 +39,7 @@ class TrainingModel {
   void train_encoder(const torch::Tensor& source);
 
   Seq2Seq& model() { return *model_; }
+  CaptureTotals captures() const { return step_->captures(); }
 
  private:
   void finish_one();

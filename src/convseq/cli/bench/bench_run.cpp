@@ -82,11 +82,10 @@ std::vector<ModelConfig> BenchModels::configs(const BenchFlags& flags) const {
   return configs;
 }
 
-void add_model_flags(CLI::App& command, BenchModels& models) {
+void add_model_flags(CLI::App& command, BenchModels& models, const std::string& default_models) {
   command
       .add_option("--models,--model", models.names,
-                  "Presets, config files or model folders (default: the preset of every mixer, "
-                  "base on a GPU, tiny on a CPU)")
+                  "Presets, config files or model folders (default: " + default_models + ")")
       ->type_name("MODEL,...")
       ->delimiter(',');
   command.add_option("--set", models.overrides, "Config override, such as --set kernel_sizes=15")

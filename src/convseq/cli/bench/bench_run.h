@@ -41,7 +41,9 @@ struct BenchModels {
   std::vector<ModelConfig> configs(const BenchFlags& flags) const;
 };
 
-void add_model_flags(CLI::App& command, BenchModels& models);
+void add_model_flags(
+    CLI::App& command, BenchModels& models,
+    const std::string& default_models = "the preset of every mixer, base on a GPU, tiny on a CPU");
 
 // `given`, or the default of the device.
 template <class T>

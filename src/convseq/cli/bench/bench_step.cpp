@@ -3,6 +3,7 @@
 #include "convseq/bench/step_speed.h"
 #include "convseq/cli/bench/bench_commands.h"
 #include "convseq/cli/bench/bench_run.h"
+#include "convseq/cli/bench/profile_flags.h"
 #include "convseq/cli/options/options.h"
 
 namespace convseq::cli {
@@ -15,7 +16,7 @@ struct Flags {
   std::optional<int64_t> tokens, source, target;
   std::filesystem::path peer;
   bool detail = false;
-  int64_t longest = 0;  // kernels to list
+  ProfileFlags profile;
 };
 
 void print_detail(const bench::StepSpeed& speed) {
@@ -28,24 +29,6 @@ void print_detail(const bench::StepSpeed& speed) {
   for (const auto& [part, bytes] : speed.rest_bytes) {
     fmt::print("  {:<38} {:>9.3f} ms {:>12}\n", part, 1e3 * bytes / speed.copy_bandwidth,
                short_bytes(bytes));
-  }
-}
-
-void print_profile(const bench::StepSpeed& speed, int64_t longest) {
-  constexpr size_t kWidth = 130;
-  if (speed.kernels.empty()) {
-    return fmt::print("\n{}: the profiler recorded no kernels; is CUPTI installed?\n", speed.name);
-  }
-  fmt::print("\n{}\n  {:<32} {:>9} {:>7} {:>9}\n", speed.name, "GPU time", "ms", "of step",
-             "launches");
-  for (const bench::KernelTime& part : bench::by_part(speed.kernels, speed.ms)) {
-    fmt::print("  {:<32} {:>9.3f} {:>6.1f}% {:>9}\n", part.name, part.ms, 100 * part.ms / speed.ms,
-               part.launches);
-  }
-  for (const bench::KernelTime& kernel : speed.kernels) {
-    if (longest-- <= 0) break;
-    fmt::print("  {:>9.3f} ms {:>5}×  {}\n", kernel.ms, kernel.launches,
-               kernel.name.substr(0, kWidth));
   }
 }
 
@@ -69,7 +52,7 @@ void print_table(const std::vector<bench::StepSpeed>& speeds,
   }
   for (const bench::StepSpeed& speed : speeds) {
     if (flags.detail && !speed.matmuls.empty()) print_detail(speed);
-    if (flags.options.profile) print_profile(speed, flags.longest);
+    if (flags.options.profile) print_profile(speed.name, speed.kernels, speed.ms, flags.profile);
   }
 }
 
@@ -82,9 +65,7 @@ void run(Flags& flags) {
   options.work.target = or_default<int64_t>(flags.target, flags.common, 16, options.work.target);
   options.tokens = or_default<int64_t>(flags.tokens, flags.common, 512, options.tokens);
   options.models = flags.models.configs(flags.common);
-  require(!options.profile || options.training.device.is_cuda(),
-          "--profile: needs a GPU, but the device is {}; use --device cuda",
-          options.training.device.str());
+  options.profile = flags.profile.wanted(options.training.device);
   std::map<std::string, bench::PeerStep> peers;
   if (!flags.peer.empty()) peers = bench::read_peers(flags.peer);
   BenchRun run(flags.common, "bench step");
@@ -128,12 +109,7 @@ void add_bench_step(CLI::App& bench) {
                     "List every matmul and the bytes of every other part");
   command->add_flag("!--no-graph", options.training.step.graph,
                     "Do not capture and replay the training step as a CUDA graph");
-  CLI::Option* profile = command->add_flag("--profile", options.profile,
-                                           "Profile ten more steps: GPU time by part of the step");
-  add_count(*command, "--longest", flags->longest,
-            "Number of longest kernels to list from the profile", {.max = kMostRows})
-      ->default_str("")
-      ->needs(profile);
+  add_profile_flags(*command, flags->profile);
   add_bench_flags(*command, flags->common);
   command->footer(
       "×floor: measured time over the time of its matmuls alone plus the time to move the bytes of "
