@@ -52,6 +52,25 @@ __device__ inline void stmatrix_x4(bf16* row, const unsigned (&from)[4]) {
 #endif
 }
 
+// The same, each matrix transposed: the inverse of ldmatrix_x4_transposed().
+__device__ inline void stmatrix_x4_transposed(bf16* row, const unsigned (&from)[4]) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+      : "memory");
+#else
+  const unsigned lane = threadIdx.x % kLanes;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const unsigned of_row = __shfl_sync(kAllLanes, address, i / 2 * 8 + lane % 4 * 2 + i % 2);
+    const auto value = static_cast<unsigned short>(from[i / 2] >> (i % 2 * 16));
+    asm volatile("st.shared.b16 [%0], %1;" ::"r"(of_row + lane / 4 * 2), "h"(value) : "memory");
+  }
+#endif
+}
+
 // sums += a · b. Lane l holds rows l/4 and l/4 + 8, columns 2 (l mod 4) and the next, of the sums.
 __device__ inline void mma_m16n8k16(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                     unsigned b1) {
@@ -60,6 +79,14 @@ __device__ inline void mma_m16n8k16(float (&sums)[4], const unsigned (&a)[4], un
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Two accumulators side by side, rounded, in the layout of a left operand.
+__device__ inline void pack_sums(const float (&sums)[2][4], unsigned (&values)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    values[i] = pack_pair(sums[i / 2][i % 2 * 2], sums[i / 2][i % 2 * 2 + 1]);
+  }
 }
 
 // Over the quad of lanes that holds one row of the accumulators.

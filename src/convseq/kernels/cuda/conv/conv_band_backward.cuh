@@ -1,6 +1,7 @@
 #pragma once
 
 #include "convseq/kernels/cuda/conv/conv_band.cuh"
+#include "convseq/kernels/cuda/conv/gate.cuh"
 
 // The backward pass of the convolutions in conv_band.cuh for 16 rows of one strip. A warp takes 16
 // channels (a slice) at a time, as operands of its matmuls. Gates and gradients of one slice are in
@@ -38,40 +39,6 @@ struct BandBackwardMemory {
     const size_t mainloop = (shape.ring + shape.chunk * 2) * kRowBytes;
     const size_t epilogue = sizeof(float) * kBandWarps * kBandTile * (kBlocks * kBandTile + 1);
     return mainloop > epilogue ? mainloop : epilogue;
-  }
-};
-
-// σ(g), and 1 − σ(g) computed as e^−g · σ(g), which is as accurate. The exponent is clamped so that
-// e^−g stays finite.
-struct Gate {
-  float sigma;
-  float one_minus_sigma;
-
-  __device__ explicit Gate(float g) {
-    float exponent = g * -1.44269504f, power;
-    asm("min.NaN.f32 %0, %0, 0f42FC0000;" : "+f"(exponent));  // 126
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(sigma) : "f"(1.f + power));
-    one_minus_sigma = power * sigma;
-  }
-};
-
-// Of one slice, with u = a · σ(g): da = du · σ, dg = du · u · (1 − σ).
-struct GatedSlice {
-  float2 sigma[4];
-  float2 gate_gradient[4];  // u · (1 − σ)
-
-  // Replaces the values by the gated values.
-  __device__ GatedSlice(unsigned (&values)[4], const unsigned (&gates)[4]) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 a = unpack_pair(values[i]), g = unpack_pair(gates[i]);
-      const Gate first(g.x), second(g.y);
-      const float2 u{a.x * first.sigma, a.y * second.sigma};
-      sigma[i] = {first.sigma, second.sigma};
-      gate_gradient[i] = {u.x * first.one_minus_sigma, u.y * second.one_minus_sigma};
-      values[i] = pack_pair(u.x, u.y);
-    }
   }
 };
 
@@ -134,20 +101,12 @@ struct BandTask {
         const GatedSlice gated(values, gates);
         add_x_dy(values, slice_offset, accumulators);
         matmul_taps_dy(taps, slice_offset, du);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float2 d{du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]};
-          values[i] = pack_pair(d.x * gated.sigma[i].x, d.y * gated.sigma[i].y);
-          gates[i] = pack_pair(d.x * gated.gate_gradient[i].x, d.y * gated.gate_gradient[i].y);
-        }
+        gated.make_gradients(du, values, gates);
         stmatrix_x4(memory.at((own ^ slice_offset) + memory.gates), gates);
       } else {
         add_x_dy(values, slice_offset, accumulators);
         matmul_taps_dy(taps, slice_offset, du);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          values[i] = pack_pair(du[i / 2][i % 2 * 2], du[i / 2][i % 2 * 2 + 1]);
-        }
+        pack_sums(du, values);
       }
       stmatrix_x4(memory.at(own ^ slice_offset), values);
     }

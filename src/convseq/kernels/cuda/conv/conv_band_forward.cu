@@ -1,5 +1,6 @@
 #include "convseq/kernels/cuda/conv/conv_band.cuh"
 #include "convseq/kernels/cuda/conv/conv_paths.h"
+#include "convseq/kernels/cuda/conv/gate.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -35,18 +36,6 @@ struct BandForwardMemory {
     return static_cast<size_t>(rows) * kBandStrip * sizeof(bf16);
   }
 };
-
-__device__ uint4 gate_vector(const uint4& values, const uint4& gates) {
-  const auto* value = reinterpret_cast<const unsigned*>(&values);
-  const auto* gate = reinterpret_cast<const unsigned*>(&gates);
-  uint4 made;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float2 a = unpack_pair(value[i]), g = unpack_pair(gate[i]);
-    reinterpret_cast<unsigned*>(&made)[i] = pack_pair(a.x * sigmoid(g.x), a.y * sigmoid(g.y));
-  }
-  return made;
-}
 
 // Loads the rows of the steps and applies the gate. Each thread gates the vectors that it copied
 // itself, so that it waits for no other thread.
