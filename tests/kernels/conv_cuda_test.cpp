@@ -165,6 +165,13 @@ const std::vector<Sizes>& awkward_sizes() {
       {2, 90, 128, 1, 33, 1, {81, 90}},
       {2, 600, 64, 1, 1, 1, {600, 513}},
       {1, 700, 64, 1, 3, 66, {650}},
+      {2, 257, 40, 40, 10, 1, {}},
+      {1, 530, 72, 72, 33, 1, {520}},
+      {1, 100, 64, 64, 34, 1, {90}},
+      {2, 20, 48, 48, 31, 1, {20, 7}},
+      {1, 300, 104, 104, 17, 2, {290}},
+      {2, 270, 32, 8, 25, 4, {270, 133}},
+      {1, 256, 768, 768, 7, 1, {}},
   };
   return sizes;
 }
@@ -189,6 +196,51 @@ Case many_chunks_case(int64_t kernel, bool glu) {
 TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralChunks) {
   for (const int64_t kernel : {7, 31}) {
     for (const bool glu : {false, true}) check_conv_case(many_chunks_case(kernel, glu));
+  }
+}
+
+// Enough sequences that one block computes several of them, and the last block fewer.
+TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralSequences) {
+  for (const int64_t kernel : {7, 15, 31}) {
+    for (const bool glu : {false, true}) {
+      check_conv_case({{.type = Type::Bf16,
+                        .batch = 2051,
+                        .time = 11,
+                        .channels = 40,
+                        .heads = 40,
+                        .kernel = kernel,
+                        .left = kernel / 2,
+                        .glu = glu},
+                       {}});
+    }
+  }
+}
+
+// The taps of one channel do not reach another channel, whatever it holds.
+TEST(GpuConvKernel, KeepsDepthwiseChannelsApart) {
+  const ConvShape shape{.type = Type::Bf16,
+                        .batch = 2,
+                        .time = 70,
+                        .channels = 64,
+                        .heads = 64,
+                        .kernel = 7,
+                        .left = 3};
+  std::mt19937 random(7);
+  auto x = random_numbers(2 * 70 * 64, shape.type, random);
+  const auto taps = random_numbers(64 * 7, Type::Fp32, random);
+  const DeviceArray device_taps(Type::Fp32, taps);
+  const auto run = [&] {
+    const DeviceArray device_x(shape.type, x);
+    DeviceArray y(shape.type, x.size());
+    conv_forward_cuda(shape, {.x = device_x.data(), .taps = device_taps.floats(), .y = y.data()},
+                      nullptr);
+    return y.values();
+  };
+  const auto expected = run();
+  for (size_t i = 5; i < x.size(); i += 64) x[i] = std::numeric_limits<double>::quiet_NaN();
+  const auto actual = run();
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (i % 64 != 5) ASSERT_EQ(actual[i], expected[i]) << i;
   }
 }
 

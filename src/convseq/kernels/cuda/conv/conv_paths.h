@@ -8,10 +8,16 @@
 // because they do not support the shape or the alignment.
 namespace convseq::kernels {
 
-// On the tensor cores: bf16, heads of whole strips of 64 channels, short kernels.
+// On the tensor cores where the channels of a strip share their taps: bf16, heads of whole strips
+// of 64 channels, short kernels.
 bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
 bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t band_backward_workspace(const ConvShape& shape);
+
+// On the tensor cores where they do not: bf16, any heads, short kernels.
+bool toeplitz_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
+bool toeplitz_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
+size_t toeplitz_backward_workspace(const ConvShape& shape);
 
 // From tiles in shared memory: any heads, both types.
 bool tile_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
