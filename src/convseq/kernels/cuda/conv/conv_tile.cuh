@@ -195,31 +195,12 @@ __device__ void add_any_window(const T* row, int stride, const float* taps, cons
   });
 }
 
-// Calls use(constant<k>) for kernel sizes with specialised code, else use(constant<0>). Shared taps
-// in bf16 get here only where the tensor-core kernels do not support the shape.
-template <class T, bool kShared, class Use>
+// Calls use(constant<k>) for the kernel size with specialised code, else use(constant<0>). Most
+// bf16 shapes run on the tensor cores instead.
+template <class T, class Use>
 auto with_kernel_size(int64_t kernel, Use use) {
-  if constexpr (std::is_same_v<T, bf16> && kShared) {
-    return use(std::integral_constant<int, 0>{});
-  } else if constexpr (std::is_same_v<T, bf16>) {
-    switch (kernel) {
-      case 3:
-        return use(std::integral_constant<int, 3>{});
-      case 4:
-        return use(std::integral_constant<int, 4>{});
-      case 5:
-        return use(std::integral_constant<int, 5>{});
-      case 7:
-        return use(std::integral_constant<int, 7>{});
-      case 9:
-        return use(std::integral_constant<int, 9>{});
-      case 15:
-        return use(std::integral_constant<int, 15>{});
-      case 31:
-        return use(std::integral_constant<int, 31>{});
-    }
-  } else if (kernel == 7) {
-    return use(std::integral_constant<int, 7>{});
+  if constexpr (std::is_same_v<T, float>) {
+    if (kernel == 7) return use(std::integral_constant<int, 7>{});
   }
   return use(std::integral_constant<int, 0>{});
 }

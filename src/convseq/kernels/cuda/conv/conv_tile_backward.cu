@@ -253,7 +253,7 @@ bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
     using T = decltype(type);
     return with_bool(shape.glu, [&](auto glu) {
       return with_bool(shares_taps(shape), [&](auto shared) {
-        return with_kernel_size<T, shared.value>(shape.kernel, [&](auto kernel) {
+        return with_kernel_size<T>(shape.kernel, [&](auto kernel) {
           return launch_backward<T, glu.value, shared.value, kernel.value>(shape, arrays, stream);
         });
       });
@@ -263,10 +263,8 @@ bool tile_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStrea
 
 size_t tile_backward_workspace(const ConvShape& shape) {
   const int64_t slices = with_type(shape.type, [&](auto type) {
-    return with_bool(shares_taps(shape), [&](auto shared) {
-      return with_kernel_size<decltype(type), shared.value>(shape.kernel, [&](auto kernel) {
-        return slice_count(shape, backward_tile<kernel.value>(shape));
-      });
+    return with_kernel_size<decltype(type)>(shape.kernel, [&](auto kernel) {
+      return slice_count(shape, backward_tile<kernel.value>(shape));
     });
   });
   return static_cast<size_t>(slices * shape.kernel * group_count(shape)) * sizeof(float);

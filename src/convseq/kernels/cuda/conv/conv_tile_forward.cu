@@ -4,13 +4,11 @@
 namespace convseq::kernels {
 namespace {
 
-// V channels per lane, R outputs per task, kRows outputs per block. Long kernels reuse each row of
-// the window for more outputs and hold fewer taps per lane.
+// V channels per lane, R outputs per task, kRows outputs per block.
 template <int K>
 struct ForwardWork {
-  static constexpr bool kLong = K == 0 || K > 9;
-  static constexpr int V = kLong ? 2 : 4;
-  static constexpr int R = kLong ? 8 : 4;
+  static constexpr int V = K == 0 ? 2 : 4;
+  static constexpr int R = K == 0 ? 8 : 4;
   static constexpr int kRows = 256;
 };
 
@@ -94,7 +92,7 @@ bool tile_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
     using T = decltype(type);
     return with_bool(shape.glu, [&](auto glu) {
       return with_bool(shares_taps(shape), [&](auto shared) {
-        return with_kernel_size<T, shared.value>(shape.kernel, [&](auto kernel) {
+        return with_kernel_size<T>(shape.kernel, [&](auto kernel) {
           return launch_forward<T, glu.value, shared.value, kernel.value>(shape, arrays, stream);
         });
       });
