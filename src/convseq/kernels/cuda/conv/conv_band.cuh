@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/tensor_core.cuh"
 
@@ -31,6 +33,7 @@ struct BandShape {
   int head_width;
   int kernel;
   int dilation;
+  int dilation_zeros;  // trailing zero bits of the dilation
   int left;
   int chunk;     // outputs of one step
   int steps;     // of one block
@@ -264,6 +267,7 @@ inline BandShape band_shape(const ConvShape& shape, int most, int ahead) {
   made.head_width = static_cast<int>(shape.channels / shape.heads);
   made.kernel = static_cast<int>(shape.kernel);
   made.dilation = static_cast<int>(shape.dilation);
+  made.dilation_zeros = std::countr_zero(static_cast<unsigned>(made.dilation));
   made.left = static_cast<int>(shape.left);
   made.chunk = ceil_div(kBandWarps, made.dilation) * made.dilation * kBandTile;
   made.strips = made.channels / kBandStrip;

@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(kBandThreads, blocks_at_once(kBlocks))
     band_backward_kernel(BandShape shape, BandBackwardArrays arrays) {
   if constexpr (kDense) {
     shape.dilation = 1;
+    shape.dilation_zeros = 0;
     shape.chunk = kBandWarps * kBandTile;
   }
   grid_dependency_wait();

@@ -21,12 +21,17 @@ struct BandBackwardMemory {
   uint4* start;
   int inputs;  // the first row of x
   int gates;   // bytes from a row to its gates
+  int swizzle_shift;
 
   __device__ BandBackwardMemory(const BandShape& shape, uint4* memory)
-      : start(memory), inputs(shape.ring), gates(shape.chunk * kRowBytes) {}
+      : start(memory),
+        inputs(shape.ring),
+        gates(shape.chunk * kRowBytes),
+        swizzle_shift(shape.dilation_zeros) {}
 
-  __device__ static int byte_offset(int row, int vec) {
-    return row * kRowBytes + (vec ^ (row & 7)) * static_cast<int>(sizeof(uint4));
+  // A matmul reads rows `dilation` apart. The swizzle skips the bits in which they do not differ.
+  __device__ int byte_offset(int row, int vec) const {
+    return row * kRowBytes + (vec ^ (row >> swizzle_shift & 7)) * static_cast<int>(sizeof(uint4));
   }
 
   __device__ bf16* at(int byte_offset) const {
