@@ -19,7 +19,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct EvaluateFlags {
   std::filesystem::path model;
   TaskFlags task;
   std::string split;
@@ -49,7 +49,7 @@ struct Evaluation {
 };
 
 // Every file that the split is read from.
-std::vector<std::filesystem::path> inputs_of(const Flags& flags, const Task& task,
+std::vector<std::filesystem::path> inputs_of(const EvaluateFlags& flags, const Task& task,
                                              const std::string& split) {
   std::vector<std::filesystem::path> inputs;
   for (const auto& file : task.files_of(split)) {
@@ -67,7 +67,8 @@ std::function<void(size_t rows)> watch(std::optional<Progress>& progress, int64_
   };
 }
 
-void require_memory_for(const Flags& flags, const Seq2Seq& model, const TaskSplit& examples) {
+void require_memory_for(const EvaluateFlags& flags, const Seq2Seq& model,
+                        const TaskSplit& examples) {
   InferenceShape shape{.rows = std::min(flags.batches.max_rows, std::ssize(examples.sources)),
                        .source = 1,
                        .target = 1};
@@ -83,7 +84,7 @@ void require_memory_for(const Flags& flags, const Seq2Seq& model, const TaskSpli
                  flags.max_memory);
 }
 
-Evaluation evaluate(Flags& flags, const Task& task, const std::string& split) {
+Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& split) {
   // What cannot be written is refused before anything is computed.
   std::optional<OutputFile> predictions;
   if (!flags.predictions.empty()) {
@@ -127,7 +128,7 @@ bool reads_own_files(const TaskFlags& flags) {
 }
 
 // Of a table that the model's own template reads, the file's name, not that of the training data.
-std::string title_of(const Flags& flags, const Task& task, const std::string& split) {
+std::string title_of(const EvaluateFlags& flags, const Task& task, const std::string& split) {
   if (!reads_own_files(flags.task)) return task.name + " " + split;
   const auto& files = task.files_of(split);
   const std::string first =
@@ -135,7 +136,7 @@ std::string title_of(const Flags& flags, const Task& task, const std::string& sp
   return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
 }
 
-void run(Flags& flags) {
+void run(EvaluateFlags& flags) {
   end_on_signals();
   if (flags.quiet) log::set_level(log::Level::Warning);
   require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
@@ -163,7 +164,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_evaluate(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvaluateFlags>();
   CLI::App* command = program.add_subcommand(
       "evaluate", "Evaluate a model on a task, with 95% bootstrap confidence intervals");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();

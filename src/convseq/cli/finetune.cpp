@@ -13,7 +13,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct FinetuneFlags {
   FinetuneOptions run;
   TrainingFlags training;
   TaskFlags task;
@@ -37,7 +37,7 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
 }
 
 // A pre-trained folder brings its config and tokenizer; a preset wants a tokenizer.
-void set_model(Flags& flags) {
+void set_model(FinetuneFlags& flags) {
   FinetuneOptions& options = flags.run;
   require(options.from.empty() != flags.model.empty(),
           "give either --from MODEL_FOLDER or, to train from scratch, --model PRESET");
@@ -55,7 +55,7 @@ void set_model(Flags& flags) {
   options.model = find_model_config(options.from.string(), flags.overrides);
 }
 
-void run(Flags& flags) {
+void run(FinetuneFlags& flags) {
   FinetuneOptions& options = flags.run;
   set_model(flags);
   set_weights(flags.class_weights, options);
@@ -76,7 +76,7 @@ void run(Flags& flags) {
   });
 }
 
-void add_model_flags(CLI::App& command, Flags& flags) {
+void add_model_flags(CLI::App& command, FinetuneFlags& flags) {
   FinetuneOptions& options = flags.run;
   command.add_option("--from", options.from, "Pre-trained model folder to start from");
   command.add_option(
@@ -93,7 +93,7 @@ void add_model_flags(CLI::App& command, Flags& flags) {
            "Answer format: text from the decoder, or a head on the pooled encoder output");
 }
 
-void add_data_flags(CLI::App& command, Flags& flags) {
+void add_data_flags(CLI::App& command, FinetuneFlags& flags) {
   FinetuneOptions& options = flags.run;
   const CountRange limit{.min = 0, .max = kMostRows};
   add_count(command, "--batch", options.batch_rows,
@@ -118,7 +118,7 @@ void add_data_flags(CLI::App& command, Flags& flags) {
 }  // namespace
 
 void add_finetune(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<FinetuneFlags>();
   CLI::App* command = program.add_subcommand(
       "finetune", "Fine-tune a model on a task and keep the best one; resumes an interrupted run");
   command

@@ -11,7 +11,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct PretrainFlags {
   PretrainOptions run;
   ObjectiveFlags objective;
   TrainingFlags training;
@@ -28,7 +28,7 @@ CorpusShare share_of(const std::string& text) {
   return {.corpus = share.name, .weight = *share.number};
 }
 
-void run(Flags& flags) {
+void run(PretrainFlags& flags) {
   PretrainOptions& options = flags.run;
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
   flags.overrides.insert(flags.overrides.begin(),
@@ -51,7 +51,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_pretrain(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PretrainFlags>();
   PretrainOptions& options = flags->run;
   options.corpus.batch_rows = 32;
   CLI::App* command = program.add_subcommand(

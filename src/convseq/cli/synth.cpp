@@ -18,7 +18,7 @@ struct CorpusFlags {
   bool json = false;
 };
 
-struct TaskFlags {
+struct SynthTaskFlags {
   std::string out;
   synth::SuiteOptions suite;
   double max_memory = 0;  // bytes; 0: the free memory
@@ -53,7 +53,7 @@ void write_corpus(CorpusFlags flags) {
   }
 }
 
-void write_tasks(TaskFlags flags) {
+void write_tasks(SynthTaskFlags flags) {
   end_on_signals();
   require_memory(synth::suite_memory(flags.suite), "synth tasks", flags.max_memory);
   flags.suite.poll = [&] { throw_if_interrupted(kNothingWritten, flags.out); };
@@ -108,7 +108,7 @@ void add_family_flags(CLI::App& command, synth::SuiteOptions& suite) {
 }
 
 void add_tasks(CLI::App& synth) {
-  auto flags = std::make_shared<TaskFlags>();
+  auto flags = std::make_shared<SynthTaskFlags>();
   synth::SuiteOptions& suite = flags->suite;
   CLI::App* command = synth.add_subcommand(
       "tasks", "Write labelled tasks in the language of the corpus, with baseline scores");

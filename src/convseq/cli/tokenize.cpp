@@ -14,14 +14,14 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct TokenizeFlags {
   TokenizeOptions job{.threads = std::max(1u, std::thread::hardware_concurrency()),
                       .stop = interrupted};
   std::string tokenizer;
   bool json = false;
 };
 
-void tokenize(const Flags& flags) {
+void tokenize(const TokenizeFlags& flags) {
   const Tokenizer tokenizer = Tokenizer::load(flags.tokenizer);
   end_on_signals();
   if (!flags.job.progress) log::set_level(log::Level::Warning);
@@ -49,7 +49,7 @@ void tokenize(const Flags& flags) {
 }  // namespace
 
 void add_tokenize(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TokenizeFlags>();
   CLI::App* command = program.add_subcommand(
       "tokenize", "Tokenize a corpus into shards; resumes an interrupted run");
   command->add_option("CORPUS,--corpus", flags->job.corpus, kCorpusHelp)->required();

@@ -52,7 +52,7 @@ Json to_json(const kernels::CudaDevice& gpu) {
 Json about() {
   Json gpus = Json::array();
   for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) gpus.push_back(to_json(gpu));
-  const std::string commit = CONVSEQ_BUILT_FROM;
+  const std::string commit = kCommit;
   return {{"version", CONVSEQ_VERSION},
           {"commit", commit.empty() ? Json() : Json(commit)},
           {"libtorch", TORCH_VERSION},

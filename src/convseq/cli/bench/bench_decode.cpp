@@ -8,7 +8,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct DecodeFlags {
   BenchFlags common;
   BenchModels models;
   bench::DecodeSpeedOptions options;
@@ -26,7 +26,7 @@ void print_table(const std::vector<bench::DecodeSpeed>& speeds) {
   }
 }
 
-void run(Flags& flags) {
+void run(DecodeFlags& flags) {
   bench::DecodeSpeedOptions& options = flags.options;
   options.device = device_of(flags.common.device);
   options.type = flags.common.type();
@@ -51,7 +51,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_bench_decode(CLI::App& bench) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DecodeFlags>();
   bench::DecodeSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "decode", "Measure greedy decoding by position: tokens per second, bytes of decode state");

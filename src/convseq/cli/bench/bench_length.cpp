@@ -8,7 +8,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct LengthFlags {
   BenchFlags common;
   BenchModels models;
   bench::LengthSpeedOptions options;
@@ -51,7 +51,7 @@ std::vector<int64_t> default_lengths(torch::Device device) {
   return lengths;
 }
 
-void run(Flags& flags) {
+void run(LengthFlags& flags) {
   bench::LengthSpeedOptions& options = flags.options;
   options.training.device = device_of(flags.common.device);
   options.training.type = flags.common.type();
@@ -70,7 +70,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_bench_length(CLI::App& bench) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LengthFlags>();
   bench::LengthSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "length",

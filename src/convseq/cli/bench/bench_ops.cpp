@@ -9,7 +9,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct OpsFlags {
   BenchFlags common;
   bench::ConvSpeedOptions options;
   std::optional<int64_t> batch;
@@ -35,7 +35,7 @@ void print_table(const std::vector<bench::ConvSpeed>& speeds,
   }
 }
 
-void run(Flags& flags) {
+void run(OpsFlags& flags) {
   bench::ConvSpeedOptions& options = flags.options;
   options.device = device_of(flags.common.device);
   options.type = flags.common.type();
@@ -61,7 +61,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_bench_ops(CLI::App& bench) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<OpsFlags>();
   bench::ConvSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "ops", "Time the convolutions, forward and backward, against the copy bandwidth");

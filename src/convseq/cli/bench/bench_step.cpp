@@ -9,7 +9,7 @@
 namespace convseq::cli {
 namespace {
 
-struct Flags {
+struct StepFlags {
   BenchFlags common;
   BenchModels models;
   bench::StepSpeedOptions options;
@@ -33,7 +33,7 @@ void print_detail(const bench::StepSpeed& speed) {
 }
 
 void print_table(const std::vector<bench::StepSpeed>& speeds,
-                 const std::map<std::string, bench::PeerStep>& peers, const Flags& flags) {
+                 const std::map<std::string, bench::PeerStep>& peers, const StepFlags& flags) {
   fmt::print("{:<28} {:>11} {:>10} {:>9} {:>6} {:>9} {:>9} {:>8} {:>7}  {}\n", "step", "tokens/s",
              "examples/s", "ms", "FLOPs", "memory", "matmuls", "+ rest", "×floor", "peer");
   for (const bench::StepSpeed& speed : speeds) {
@@ -56,7 +56,7 @@ void print_table(const std::vector<bench::StepSpeed>& speeds,
   }
 }
 
-void run(Flags& flags) {
+void run(StepFlags& flags) {
   bench::StepSpeedOptions& options = flags.options;
   options.training.device = device_of(flags.common.device);
   options.training.type = flags.common.type();
@@ -83,7 +83,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_bench_step(CLI::App& bench) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StepFlags>();
   bench::StepSpeedOptions& options = flags->options;
   CLI::App* command = bench.add_subcommand(
       "step", "Time a training step on random tokens against its matmuls and memory traffic");
