@@ -70,6 +70,57 @@ TEST_P(ModelTable, ReorderedBeamsEqualRecomputedOnes) {
   expect_close(model_->step(next, state), whole.narrow(1, 5, 1), tolerance_);
 }
 
+TEST_P(ModelTable, StepsOfFixedCapacityEqualTheParallelPass) {
+  const torch::NoGradGuard no_grad;
+  const auto source = ids(3, 8), target = ids(3, 11);
+  const nn::Lengths lengths{torch::tensor({int64_t{8}, int64_t{3}, int64_t{1}})};
+  const auto encoded = model_->encode(source, lengths);
+  const auto whole = model_->logits(model_->decode(target, encoded, lengths));
+  for (int64_t capacity : {11, 16}) {
+    DecodeState state = model_->start(encoded, lengths, capacity);
+    for (int64_t i = 0; i < 11; ++i) {
+      expect_close(model_->step(target.narrow(1, i, 1), state), whole.narrow(1, i, 1), tolerance_);
+    }
+    EXPECT_TRUE(torch::equal(state.positions, torch::full({3}, 11, torch::kInt64)));
+  }
+}
+
+TEST_P(ModelTable, ReorderedBeamsOfFixedCapacityEqualRecomputedOnes) {
+  const torch::NoGradGuard no_grad;
+  const auto source = ids(2, 6), target = ids(2, 5);
+  const nn::Lengths lengths{torch::tensor({int64_t{6}, int64_t{4}})};
+  const auto encoded = model_->encode(source, lengths);
+  for (const auto& rows : {torch::tensor({int64_t{1}, int64_t{0}}),
+                           torch::tensor({int64_t{1}, int64_t{1}, int64_t{0}})}) {
+    DecodeState state = model_->start(encoded, lengths, /*capacity=*/9);
+    for (int64_t i = 0; i < 5; ++i) model_->step(target.narrow(1, i, 1), state);
+    const void* source_keys = state.blocks[0].source.keys.data_ptr();
+    state.reorder(rows);
+    EXPECT_EQ(state.blocks[0].source.keys.data_ptr() == source_keys, rows.size(0) == 2);
+    const auto next = ids(rows.size(0), 1);
+    const auto tokens = torch::cat({target.index_select(0, rows), next}, 1);
+    const auto whole = model_->forward(source.index_select(0, rows),
+                                       {lengths.values.index_select(0, rows)}, tokens);
+    expect_close(model_->step(next, state), whole.narrow(1, 5, 1), tolerance_);
+  }
+}
+
+// A row may begin anew while the others go on, as a server that fills free rows needs.
+TEST_P(ModelTable, RowsOfFixedCapacityHaveTheirOwnPositions) {
+  const torch::NoGradGuard no_grad;
+  const auto source = ids(2, 6), target = ids(2, 4);
+  const auto encoded = model_->encode(source, {});
+  const auto whole = model_->logits(model_->decode(target, encoded, {}));
+  DecodeState state = model_->start(encoded, {}, /*capacity=*/8);
+  for (int64_t i = 0; i < 3; ++i) model_->step(target.narrow(1, i, 1), state);
+  state.positions[1] = 0;
+  const auto next =
+      torch::cat({target.narrow(0, 0, 1).narrow(1, 3, 1), target.narrow(0, 1, 1).narrow(1, 0, 1)});
+  const auto logits = model_->step(next, state);
+  expect_close(logits[0][0], whole[0][3], tolerance_);
+  expect_close(logits[1][0], whole[1][0], tolerance_);
+}
+
 TEST_P(ModelTable, PaddingChangesNothing) {
   const auto source = ids(1, 4), target = ids(1, 3);
   const auto run = [&](const torch::Tensor& s, const nn::Lengths& lengths, const torch::Tensor& t) {
@@ -109,6 +160,14 @@ TEST_P(ModelInFloat64, GradientsEqualFiniteDifferences) {
   const nn::Lengths lengths{torch::tensor({int64_t{5}, int64_t{2}})};
   check_gradients([&] { return model_->forward(source, lengths, target).log_softmax(-1); },
                   model_->parameters(), {.tolerance = 1e-5, .samples = 6});
+}
+
+TEST_P(ModelInFloat64, FixedCapacityHasTheBytesOfAFullState) {
+  const torch::NoGradGuard no_grad;
+  const DecodeState state = model_->start(model_->encode(ids(1, 6), {}), {}, /*capacity=*/4);
+  const DecodeBytes expected = decode_state_bytes(model_->config(), 6, 4, sizeof(double));
+  EXPECT_EQ(state.mixer_bytes(), expected.mixers);
+  EXPECT_EQ(state.source_bytes(), expected.source);
 }
 
 TEST_P(ModelInFloat64, DecodeStateHasTheBytesOfItsFormula) {

@@ -5,8 +5,9 @@ namespace convseq {
 void DecodeState::reorder(const torch::Tensor& rows) {
   for (Block& block : blocks) {
     block.mixer->reorder(rows);
-    block.source.reorder(rows);
+    capacity > 0 ? block.source.reorder_in_place(rows) : block.source.reorder(rows);
   }
+  if (capacity > 0) nn::reorder_in_place(positions, rows);
 }
 
 int64_t DecodeState::mixer_bytes() const {
@@ -58,9 +59,12 @@ nn::CrossAttention::Memory DecoderBlock::remember(const nn::Stream& encoded,
   return cross_->remember(encoded, lengths);
 }
 
-DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded,
-                                       const nn::Lengths& lengths) const {
-  return {.mixer = mixer_->start(encoded.size(0)), .source = remember(encoded, lengths)};
+DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::Lengths& lengths,
+                                       int64_t capacity) const {
+  DecodeState::Block block{.mixer = mixer_->start(encoded.size(0), capacity),
+                           .source = remember(encoded, lengths)};
+  if (capacity > 0 && !lengths.all_full()) block.source.lengths = {lengths.values.clone()};
+  return block;
 }
 
 void DecoderBlock::initialise(torch::Generator& random) {
@@ -96,18 +100,38 @@ torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tenso
   return leave(inputs[0]);
 }
 
-DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const {
-  DecodeState state;
-  for (const auto& block : blocks_) state.blocks.push_back(block->start(encoded, source_lengths));
+DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                           int64_t capacity) const {
+  DecodeState state{.capacity = capacity};
+  for (const auto& block : blocks_) {
+    state.blocks.push_back(block->start(encoded, source_lengths, capacity));
+  }
+  if (capacity > 0) {
+    check_positions(capacity);
+    state.positions = torch::zeros({encoded.size(0)}, encoded.options().dtype(torch::kInt64));
+    state.position_bias = bias_by_distance();
+  }
   return state;
 }
 
 torch::Tensor Decoder::step(const torch::Tensor& embedded, DecodeState& state) {
+  if (state.capacity > 0) return fixed_step(embedded, state);
   const int64_t added = embedded.size(1);
   const nn::MixerContext context{.position_bias = position_bias(added, state.position + added)};
   auto x = enter(embedded, state.position);
   for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, state.blocks[i], context);
   state.position += added;
+  return leave(x);
+}
+
+torch::Tensor Decoder::fixed_step(const torch::Tensor& embedded, DecodeState& state) {
+  require(embedded.size(1) == 1,
+          "a decode state of fixed capacity takes one token per step, not {}", embedded.size(1));
+  const nn::MixerContext context{.position_bias = state.position_bias,
+                                 .positions = state.positions};
+  auto x = enter(embedded, state.positions);
+  for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, state.blocks[i], context);
+  state.positions.add_(1);
   return leave(x);
 }
 

@@ -13,9 +13,17 @@ struct DecodeState {
     nn::CrossAttention::Memory source;
   };
   std::vector<Block> blocks;
-  int64_t position = 0;  // tokens decoded so far
+  int64_t position = 0;  // tokens decoded so far; not counted in a state of fixed capacity
 
-  void reorder(const torch::Tensor& rows);  // [B'] int64: row i continues the former row rows[i]
+  // A state of fixed capacity keeps its position on the device, in each step advanced by one; it
+  // has the same addresses in every step, so that a step can be captured and replayed.
+  int64_t capacity = 0;         // tokens per row; 0: the state grows
+  torch::Tensor positions;      // [B] int64: tokens decoded so far, by row
+  torch::Tensor position_bias;  // of the self-attention, by distance
+
+  // [B'] int64: row i continues the former row rows[i]. With a fixed capacity and B' = B the
+  // addresses stay the same; with another B' a step must be captured again.
+  void reorder(const torch::Tensor& rows);
   int64_t mixer_bytes() const;
   int64_t source_bytes() const;
 };
@@ -30,7 +38,8 @@ class DecoderBlock : public torch::nn::Module {
   torch::Tensor step(const torch::Tensor& x, DecodeState::Block& state,
                      const nn::MixerContext& context);
   nn::CrossAttention::Memory remember(const nn::Stream& encoded, const nn::Lengths& lengths) const;
-  DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths) const;
+  DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths,
+                           int64_t capacity) const;
   void initialise(torch::Generator& random);
 
  private:
@@ -56,11 +65,14 @@ class Decoder : public Stack {
   torch::Tensor forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
                         const nn::Lengths& source_lengths);
 
-  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
+  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                    int64_t capacity = 0) const;
   torch::Tensor step(const torch::Tensor& embedded, DecodeState& state);  // [B,n,d] -> [B,n,d]
   void initialise(torch::Generator& random);
 
  private:
+  torch::Tensor fixed_step(const torch::Tensor& embedded, DecodeState& state);
+
   std::vector<std::shared_ptr<DecoderBlock>> blocks_;
 };
 

@@ -79,8 +79,9 @@ torch::Tensor Seq2Seq::classify(const torch::Tensor& encoded, const nn::Lengths&
   return classifier_->forward(mean);
 }
 
-DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const {
-  return decoder_->start(encoded, source_lengths);
+DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                           int64_t capacity) const {
+  return decoder_->start(encoded, source_lengths, capacity);
 }
 
 torch::Tensor Seq2Seq::step(const torch::Tensor& tokens, DecodeState& state) {

@@ -32,7 +32,10 @@ class Seq2Seq : public torch::nn::Module {
   torch::Tensor classify(const torch::Tensor& encoded, const nn::Lengths& lengths) const;
 
   // Incremental decoding: n tokens at a time, [B,n] -> logits [B,n,V].
-  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths) const;
+  // With a capacity, the state has room for that many tokens per row and takes one per step; its
+  // steps can be captured as a CUDA graph.
+  DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                    int64_t capacity = 0) const;
   torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
   // The same before the output matrix, [B,n,d], where logits of only some positions are needed.
   torch::Tensor decode(const torch::Tensor& tokens, DecodeState& state);

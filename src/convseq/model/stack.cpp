@@ -20,15 +20,26 @@ Stack::Stack(const ModelConfig& config, Side side)
   norm_ = register_module("norm", std::make_shared<nn::Norm>(norm_options(config)));
 }
 
+void Stack::check_positions(int64_t end) const {
+  require(!positions_ || end <= config_.max_positions,
+          "sequence of {} tokens is longer than max_positions {}", end, config_.max_positions);
+}
+
 torch::Tensor Stack::enter(const torch::Tensor& embedded, int64_t first) const {
   auto x = embedded;
   if (positions_) {
     const int64_t end = first + x.size(1);
-    require(end <= config_.max_positions, "sequence of {} tokens is longer than max_positions {}",
-            end, config_.max_positions);
+    check_positions(end);
     x = x + positions_->weight.slice(0, first, end);
   }
   return at::dropout(x, config_.dropout, is_training());
+}
+
+torch::Tensor Stack::enter(const torch::Tensor& embedded, const torch::Tensor& positions) const {
+  if (!positions_) return embedded;
+  // Clamped, because a captured step may be replayed once more than there is room for.
+  const auto rows = positions.clamp_max(config_.max_positions - 1);
+  return embedded + positions_->weight.index_select(0, rows).unsqueeze(1);
 }
 
 torch::Tensor Stack::leave(const torch::Tensor& x) const {
@@ -37,6 +48,10 @@ torch::Tensor Stack::leave(const torch::Tensor& x) const {
 
 torch::Tensor Stack::position_bias(int64_t queries, int64_t keys) const {
   return relative_bias_ ? relative_bias_->forward(queries, keys) : torch::Tensor();
+}
+
+torch::Tensor Stack::bias_by_distance() const {
+  return relative_bias_ ? relative_bias_->by_distance() : torch::Tensor();
 }
 
 torch::Tensor Stack::run(std::function<torch::Tensor(const nn::Inputs&)> block,

@@ -21,8 +21,12 @@ class Stack : public torch::nn::Module {
 
   // [B,T,d] -> [B,T,d]; the first row of x stands at position `first`.
   torch::Tensor enter(const torch::Tensor& embedded, int64_t first) const;
+  // The same for one token per row, each at its own of `positions` [B] (int64, on x's device).
+  torch::Tensor enter(const torch::Tensor& embedded, const torch::Tensor& positions) const;
   torch::Tensor leave(const torch::Tensor& x) const;
   torch::Tensor position_bias(int64_t queries, int64_t keys) const;  // undefined: none
+  torch::Tensor bias_by_distance() const;                            // likewise
+  void check_positions(int64_t end) const;
   void initialise_stack(torch::Generator& random);
   torch::Tensor run(std::function<torch::Tensor(const nn::Inputs&)> block,
                     const nn::Inputs& inputs) const;

@@ -1,5 +1,6 @@
 #include "convseq/ops/attention.h"
 
+#include "convseq/base/error.h"
 #include "convseq/ops/kernel/attention.h"
 #include "convseq/ops/reference/attention.h"
 
@@ -12,6 +13,20 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
     return kernel::attention(q, k, v, bias, key_lengths, options);
   }
   return reference::attention(q, k, v, bias, key_lengths, options);
+}
+
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                             const torch::Tensor& bias, const torch::Tensor& positions,
+                             AttentionCache& cache) {
+  for (const auto* each : {&q, &k, &v}) {
+    require(each->dim() == 4 && each->size(2) == 1 && each->sizes() == q.sizes(),
+            "attention_step: queries {}, keys {}, values {}; all must be [B,H,1,d]",
+            c10::str(q.sizes()), c10::str(k.sizes()), c10::str(v.sizes()));
+  }
+  require(positions.numel() == q.size(0) && cache.keys.size(0) == q.size(0),
+          "attention_step: {} positions and a cache of {} rows for {} queries", positions.numel(),
+          cache.keys.size(0), q.size(0));
+  return reference::attention_step(q, k, v, bias, positions, cache);
 }
 
 }  // namespace convseq::ops

@@ -19,6 +19,19 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);
 
+// The keys and values of decoded positions, in buffers whose addresses never change.
+struct AttentionCache {
+  torch::Tensor keys;    // [B,H,capacity,d]
+  torch::Tensor values;  // [B,H,capacity,d]
+};
+
+// Attention of one more position per row: q, k and v [B,H,1,d], at `positions` [B] (int64, on their
+// device). k and v are stored in the cache, and the query attends to all keys up to its own. The
+// bias is by distance, or undefined.
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                             const torch::Tensor& bias, const torch::Tensor& positions,
+                             AttentionCache& cache);
+
 inline bool is_by_distance(const torch::Tensor& bias) { return bias.dim() == 2; }
 
 }  // namespace convseq::ops

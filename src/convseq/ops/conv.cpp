@@ -54,9 +54,13 @@ void check_dynamic(const char* op, const torch::Tensor& x, const torch::Tensor& 
           x.size(0), x.size(1));
 }
 
-void check_causal(const char* op, const ConvGeometry& geometry) {
+void check_step(const char* op, const torch::Tensor& x, const ConvGeometry& geometry,
+                const ConvRing& ring) {
   require(geometry.alignment == Alignment::Causal, "{}: only a causal convolution can be stepped",
           op);
+  require(!ring.positions.defined() || (x.size(1) == 1 && ring.positions.numel() == x.size(0)),
+          "{}: {} positions for an input of [{}, {}]; must be one for each of [batch, 1]", op,
+          ring.positions.defined() ? ring.positions.numel() : 0, x.size(0), x.size(1));
 }
 
 // [B,T,H*k] -> [B,T,H,k]
@@ -112,19 +116,24 @@ torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logi
 
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring) {
-  check_causal("conv_step", geometry);
   check_input("conv_step", x, {});
+  check_step("conv_step", x, geometry, ring);
   check_taps("conv_step", x.size(2), static_sizes("conv_step", taps), geometry);
   if (has_conv_step_kernel(x, taps, ring)) return kernel::conv_step(x, taps, geometry, ring);
   return reference::conv_step(x, taps, geometry, ring);
+}
+
+torch::Tensor glu_conv_step(const torch::Tensor& projected, const torch::Tensor& taps,
+                            const Lengths& lengths, const ConvGeometry& geometry, ConvRing& ring) {
+  return conv_step(glu(projected, lengths), taps, geometry, ring);
 }
 
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
                                 const DynamicTapOptions& options, const ConvGeometry& geometry,
                                 ConvRing& ring) {
   const auto logits = by_head(tap_logits, geometry.kernel);
-  check_causal("dynamic_conv_step", geometry);
   check_dynamic("dynamic_conv_step", x, logits, geometry);
+  check_step("dynamic_conv_step", x, geometry, ring);
   if (has_conv_step_kernel(x, logits, ring)) {
     return kernel::dynamic_conv_step(x, logits, options, geometry, ring);
   }

@@ -37,11 +37,17 @@ torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logi
 struct ConvRing {
   torch::Tensor rows;  // [B, reach, C]
   int64_t position = 0;
+  // [B] int64, on the rows' device: the position of each row, advanced by the caller. Where
+  // defined it replaces `position`, so that every step has the same arguments.
+  torch::Tensor positions = {};
 };
 
 // The outputs of n more positions x [B,n,C], given the inputs in the ring; x is appended to it.
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring);
+// conv_step(glu(projected)) as one op: [B,n,2C] -> [B,n,C].
+torch::Tensor glu_conv_step(const torch::Tensor& projected, const torch::Tensor& taps,
+                            const Lengths& lengths, const ConvGeometry& geometry, ConvRing& ring);
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
                                 const DynamicTapOptions& taps, const ConvGeometry& geometry,
                                 ConvRing& ring);

@@ -18,6 +18,18 @@ struct AttentionState : MixerState {
   int64_t bytes() const override { return static_cast<int64_t>(keys.nbytes() + values.nbytes()); }
 };
 
+struct CachedAttentionState : MixerState {
+  ops::AttentionCache cache;
+
+  void reorder(const torch::Tensor& rows) override {
+    reorder_in_place(cache.keys, rows);
+    reorder_in_place(cache.values, rows);
+  }
+  int64_t bytes() const override {
+    return static_cast<int64_t>(cache.keys.nbytes() + cache.values.nbytes());
+  }
+};
+
 }  // namespace
 
 AttentionProjections::AttentionProjections(torch::nn::Module& owner,
@@ -61,17 +73,29 @@ torch::Tensor SelfAttention::forward(const Stream& x, const MixerContext& contex
       context.lengths, {.causal = causal_, .dropout = dropout()}));
 }
 
-std::unique_ptr<MixerState> SelfAttention::start(int64_t batch) const {
+std::unique_ptr<MixerState> SelfAttention::start(int64_t batch, int64_t capacity) const {
   const AttentionOptions& options = projections_.options();
+  const auto values = parameters().front().options().requires_grad(false);
+  if (capacity > 0) {
+    auto fixed = std::make_unique<CachedAttentionState>();
+    fixed->cache.keys =
+        torch::zeros({batch, options.heads, capacity, options.head_channels}, values);
+    fixed->cache.values = torch::zeros_like(fixed->cache.keys);
+    return fixed;
+  }
   auto state = std::make_unique<AttentionState>();
-  state->keys = torch::empty({batch, options.heads, 0, options.head_channels},
-                             parameters().front().options().requires_grad(false));
+  state->keys = torch::empty({batch, options.heads, 0, options.head_channels}, values);
   state->values = state->keys.clone();
   return state;
 }
 
 torch::Tensor SelfAttention::step(const torch::Tensor& x, const MixerContext& context,
                                   MixerState& state) {
+  if (context.positions.defined()) {
+    return projections_.join(ops::attention_step(
+        projections_.queries(x), projections_.keys(x), projections_.values(x),
+        context.position_bias, context.positions, static_cast<CachedAttentionState&>(state).cache));
+  }
   auto& past = static_cast<AttentionState&>(state);
   past.keys = torch::cat({past.keys, projections_.keys(x)}, 2);
   past.values = torch::cat({past.values, projections_.values(x)}, 2);
@@ -100,6 +124,12 @@ void CrossAttention::Memory::reorder(const torch::Tensor& rows) {
   if (!lengths.all_full()) lengths.values = lengths.values.index_select(0, rows);
 }
 
+void CrossAttention::Memory::reorder_in_place(const torch::Tensor& rows) {
+  nn::reorder_in_place(keys, rows);
+  nn::reorder_in_place(values, rows);
+  if (!lengths.all_full()) nn::reorder_in_place(lengths.values, rows);
+}
+
 int64_t CrossAttention::Memory::bytes() const {
   return static_cast<int64_t>(keys.nbytes() + values.nbytes());
 }
@@ -109,12 +139,17 @@ RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOpt
   weight_ = register_parameter("weight", empty_parameter({buckets.buckets, attention.heads}));
 }
 
+torch::Tensor RelativeBias::by_distance() const {
+  const auto buckets = ops::distance_buckets(buckets_, weight_.device());
+  const auto bias = ops::gather_buckets(weight_, buckets).t();
+  return (bias.scalar_type() == torch::kFloat64 ? bias : bias.to(torch::kFloat32)).contiguous();
+}
+
 torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
   const double dropout = is_training() ? attention_.dropout : 0;
   if (ops::has_attention_kernel(weight_.options(), attention_.head_channels, dropout,
                                 buckets_.max_distance)) {
-    const auto buckets = ops::distance_buckets(buckets_, weight_.device());
-    return ops::gather_buckets(weight_, buckets).t().to(torch::kFloat32).contiguous();
+    return by_distance();
   }
   const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
   // Contiguous in the keys: the fused attention kernels take no other bias.

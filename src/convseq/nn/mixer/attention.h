@@ -35,13 +35,14 @@ class AttentionProjections {
   std::shared_ptr<Linear> query_, key_, value_, output_;
 };
 
-// Self-attention as a mixer; its decode state is the keys and values so far.
+// Self-attention as a mixer; its decode state is the keys and values so far, or with a capacity a
+// cache with room for that many.
 class SelfAttention : public Mixer {
  public:
   explicit SelfAttention(const MixerOptions& options);
 
   torch::Tensor forward(const Stream& x, const MixerContext& context) override;
-  std::unique_ptr<MixerState> start(int64_t batch) const override;
+  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity) const override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
   void initialise(torch::Generator& random) override { projections_.initialise(random); }
@@ -63,6 +64,7 @@ class CrossAttention : public torch::nn::Module {
     Lengths lengths;
 
     void reorder(const torch::Tensor& rows);
+    void reorder_in_place(const torch::Tensor& rows);
     int64_t bytes() const;
   };
 
@@ -81,6 +83,7 @@ class RelativeBias : public torch::nn::Module {
   RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention);
   // The bias as ops::attention() takes it, for queries at the last positions of the keys.
   torch::Tensor forward(int64_t queries, int64_t keys) const;
+  torch::Tensor by_distance() const;  // fp32 (or float64), [H, 2 max_distance + 1]
   void initialise(double deviation, torch::Generator& random) {
     draw_normal(weight_, deviation, random);
   }

@@ -7,8 +7,9 @@ namespace {
 
 struct ConvState : MixerState {
   ops::ConvRing ring;
+  torch::Tensor taps;
 
-  void reorder(const torch::Tensor& rows) override { ring.rows = ring.rows.index_select(0, rows); }
+  void reorder(const torch::Tensor& rows) override { reorder_in_place(ring.rows, rows); }
   int64_t bytes() const override { return static_cast<int64_t>(ring.rows.nbytes()); }
 };
 
@@ -33,15 +34,29 @@ torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
   return options_.glu ? ops::glu(projected, lengths) : ops::mask_padding(projected, lengths);
 }
 
-std::unique_ptr<MixerState> ConvMixer::start(int64_t batch) const {
+std::unique_ptr<MixerState> ConvMixer::start(int64_t batch, int64_t capacity) const {
   auto state = std::make_unique<ConvState>();
   // The inputs before the first token are zeros, as in the parallel pass.
   state->ring.rows =
       torch::zeros({batch, geometry_.reach(), options_.channels}, output_->weight.options());
+  if (capacity > 0) {
+    const torch::NoGradGuard no_grad;
+    const auto shared = taps();
+    const bool is_narrow = shared.defined() && at::isReducedFloatingType(shared.scalar_type());
+    state->taps = is_narrow ? shared.to(torch::kFloat32) : shared;
+  }
   return state;
 }
 
-ops::ConvRing& ConvMixer::ring_of(MixerState& state) { return static_cast<ConvState&>(state).ring; }
+ops::ConvRing& ConvMixer::ring_of(MixerState& state, const MixerContext& context) {
+  auto& ring = static_cast<ConvState&>(state).ring;
+  ring.positions = context.positions;
+  return ring;
+}
+
+const torch::Tensor& ConvMixer::taps_of(const MixerState& state) {
+  return static_cast<const ConvState&>(state).taps;
+}
 
 void ConvMixer::initialise(torch::Generator& random) {
   const double deviation = 1 / std::sqrt(static_cast<double>(options_.channels));

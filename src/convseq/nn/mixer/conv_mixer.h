@@ -11,14 +11,18 @@ namespace convseq::nn {
 // X1 = X W_I. A mixer with other gates gives the width of its own input projection.
 class ConvMixer : public Mixer {
  public:
-  std::unique_ptr<MixerState> start(int64_t batch) const override;
+  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity) const override;
 
  protected:
   ConvMixer(const MixerOptions& options, int64_t projected_channels);
 
   torch::Tensor gated(const Stream& x, const Lengths& lengths) const;  // X -> X1, masked
   static int64_t glu_channels(const MixerOptions& options);            // of X W_I and X W_S
-  static ops::ConvRing& ring_of(MixerState& state);
+  // The ring of past inputs, at the context's positions.
+  static ops::ConvRing& ring_of(MixerState& state, const MixerContext& context);
+  // Taps that are the same in every step, computed once per state of fixed capacity.
+  virtual torch::Tensor taps() const { return {}; }
+  static const torch::Tensor& taps_of(const MixerState& state);  // undefined: not computed
   void initialise(torch::Generator& random) override;
 
   MixerOptions options_;

@@ -22,8 +22,8 @@ torch::Tensor DynamicConv::forward(const Stream& x, const MixerContext& context)
 torch::Tensor DynamicConv::step(const torch::Tensor& x, const MixerContext& context,
                                 MixerState& state) {
   const auto x1 = gated(x, context.lengths);
-  return output_->forward(
-      ops::dynamic_conv_step(x1, taps_->forward(x1), tap_options(), geometry_, ring_of(state)));
+  return output_->forward(ops::dynamic_conv_step(x1, taps_->forward(x1), tap_options(), geometry_,
+                                                 ring_of(state, context)));
 }
 
 void DynamicConv::initialise(torch::Generator& random) {

@@ -29,7 +29,8 @@ torch::Tensor GatedConv::step(const torch::Tensor& x, const MixerContext& contex
                               MixerState& state) {
   const Gates gates = split(input_->forward(x));
   const auto x1 = ops::mask_padding(gates.input, context.lengths);
-  return output_->forward(gates.output * ops::conv_step(x1, taps(), geometry_, ring_of(state)));
+  return output_->forward(gates.output *
+                          ops::conv_step(x1, taps_for(state), geometry_, ring_of(state, context)));
 }
 
 }  // namespace convseq::nn

@@ -18,7 +18,13 @@ using ops::Lengths;
 struct MixerContext {
   Lengths lengths;              // which positions are real
   torch::Tensor position_bias;  // the stack's, as ops::attention() takes it; undefined: none
+  // In a step from a state of fixed capacity: [B] int64, the position of each row. The bias is then
+  // by distance.
+  torch::Tensor positions = {};
 };
+
+// Row i becomes the former row rows[i]; in place where the number of rows stays the same.
+void reorder_in_place(torch::Tensor& x, const torch::Tensor& rows);
 
 // What a mixer remembers between steps of decoding.
 class MixerState {
@@ -34,7 +40,9 @@ class Mixer : public torch::nn::Module {
                                 const MixerContext& context) = 0;  // [B,T,d] -> [B,T,d]
 
   // Decoding: step(x1), step(x2), … from start() gives what forward({x1, x2, …}) gives.
-  virtual std::unique_ptr<MixerState> start(int64_t batch) const = 0;
+  // With a capacity (in positions) the state has a fixed size and fixed addresses, and a step of
+  // one token takes the positions from its context: it can be captured as a CUDA graph.
+  virtual std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity = 0) const = 0;
   virtual torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                              MixerState& state) = 0;  // [B,n,d] -> [B,n,d]
 

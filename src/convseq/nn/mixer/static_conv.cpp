@@ -14,6 +14,11 @@ torch::Tensor StaticConv::taps() const {
   return at::dropout(taps, options_.tap_dropout, is_training());
 }
 
+torch::Tensor StaticConv::taps_for(const MixerState& state) const {
+  const auto& kept = taps_of(state);
+  return kept.defined() ? kept : taps();
+}
+
 torch::Tensor StaticConv::forward(const Stream& x, const MixerContext& context) {
   const auto projected = input_->forward(x);
   return output_->forward(options_.glu
@@ -23,8 +28,13 @@ torch::Tensor StaticConv::forward(const Stream& x, const MixerContext& context) 
 
 torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& context,
                                MixerState& state) {
-  const auto x1 = gated(x, context.lengths);
-  return output_->forward(ops::conv_step(x1, taps(), geometry_, ring_of(state)));
+  const auto projected = input_->forward(x);
+  const auto taps = taps_for(state);
+  auto& ring = ring_of(state, context);
+  return output_->forward(
+      options_.glu
+          ? ops::glu_conv_step(projected, taps, context.lengths, geometry_, ring)
+          : ops::conv_step(ops::mask_padding(projected, context.lengths), taps, geometry_, ring));
 }
 
 void StaticConv::initialise(torch::Generator& random) {

@@ -18,7 +18,8 @@ class StaticConv : public ConvMixer {
 
  protected:
   StaticConv(const MixerOptions& options, int64_t tap_heads, int64_t projected_channels);
-  torch::Tensor taps() const;  // [H,k], as the convolution uses them
+  torch::Tensor taps() const override;  // [H,k], as the convolution uses them
+  torch::Tensor taps_for(const MixerState& state) const;
 
  private:
   torch::Tensor taps_;

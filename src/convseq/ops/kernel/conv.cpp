@@ -295,7 +295,7 @@ bool has_conv_step_kernel(const torch::Tensor& x, const torch::Tensor& taps, con
   const bool wants_gradients =
       torch::GradMode::is_enabled() && (x.requires_grad() || taps.requires_grad());
   return has_conv_kernel(x) && x.size(1) == 1 && !wants_gradients &&
-         ring.rows.scalar_type() == x.scalar_type();
+         ring.rows.scalar_type() == x.scalar_type() && !ring.positions.defined();
 }
 
 }  // namespace convseq::ops

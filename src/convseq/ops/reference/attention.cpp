@@ -63,4 +63,29 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
                                           /*scale=*/1.0);
 }
 
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                             const torch::Tensor& bias, const torch::Tensor& positions,
+                             AttentionCache& cache) {
+  const int64_t batch = q.size(0), capacity = cache.keys.size(2);
+  const auto slot = positions.view({batch, 1, 1, 1}).expand_as(k);
+  cache.keys.scatter_(2, slot, k);
+  cache.values.scatter_(2, slot, v);
+  const auto distance =  // key − query, [B,capacity]
+      torch::arange(capacity, positions.options()).unsqueeze(0) - positions.unsqueeze(1);
+  auto mask = torch::zeros({batch, 1, 1, capacity}, q.options())
+                  .masked_fill((distance > 0).unsqueeze(1).unsqueeze(1),
+                               -std::numeric_limits<double>::infinity());
+  if (bias.defined()) {
+    const int64_t max_distance = bias.size(1) / 2;
+    const auto index = distance.clamp(-max_distance, max_distance) + max_distance;
+    mask = mask + bias.index_select(1, index.flatten())
+                      .view({bias.size(0), batch, 1, capacity})
+                      .transpose(0, 1)
+                      .to(q.scalar_type());
+  }
+  return std::get<0>(at::_scaled_dot_product_attention_math(
+      q, cache.keys, cache.values, mask, /*dropout_p=*/0, /*is_causal=*/false, /*dropout_mask=*/{},
+      /*scale=*/1.0));
+}
+
 }  // namespace convseq::ops::reference

@@ -10,4 +10,9 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);
 
+// The same for one more position per row, over the whole cache with later keys masked.
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                             const torch::Tensor& bias, const torch::Tensor& positions,
+                             AttentionCache& cache);
+
 }  // namespace convseq::ops::reference

@@ -37,22 +37,36 @@ torch::Tensor at_every_position(const torch::Tensor& taps) {
 }
 
 torch::Tensor history(const ConvRing& ring) {  // [B, reach, C], oldest first
-  const auto& [rows, position] = ring;
+  const auto& rows = ring.rows;
   const int64_t reach = rows.size(1);
   // The next row overwrites the oldest.
-  const int64_t oldest = position % reach;
+  const int64_t oldest = ring.position % reach;
   return torch::cat({rows.narrow(1, oldest, reach - oldest), rows.narrow(1, 0, oldest)}, 1);
 }
 
 void append(ConvRing& ring, const torch::Tensor& x) {  // [B,n,C]
-  auto& [rows, position] = ring;
-  const int64_t reach = rows.size(1), added = x.size(1);
+  const int64_t reach = ring.rows.size(1), added = x.size(1);
   const int64_t kept = std::min(added, reach);  // of more than `reach` rows only the last are kept
-  const auto slots = torch::arange(position + added - kept, position + added,
+  const auto slots = torch::arange(ring.position + added - kept, ring.position + added,
                                    torch::TensorOptions(torch::kInt64).device(x.device())) %
                      reach;
-  rows.index_copy_(1, slots, x.narrow(1, added - kept, kept));
-  position += added;
+  ring.rows.index_copy_(1, slots, x.narrow(1, added - kept, kept));
+  ring.position += added;
+}
+
+// The inputs that the k taps of one position read, [B,k,C], where each row has its own position;
+// x [B,1,C] is stored in the ring.
+torch::Tensor tap_inputs(const torch::Tensor& x, const ConvGeometry& geometry, ConvRing& ring) {
+  const int64_t reach = geometry.reach();
+  if (reach == 0) return x;
+  const auto& positions = ring.positions;
+  const auto before = torch::arange(geometry.kernel - 1, 0, -1, positions.options());
+  const auto read = (positions.unsqueeze(1) - before * geometry.dilation).unsqueeze(-1);
+  const auto slots = read.remainder(reach).expand({-1, -1, x.size(2)});
+  const auto past =
+      torch::where(read >= 0, ring.rows.gather(1, slots), torch::zeros({}, ring.rows.options()));
+  ring.rows.scatter_(1, positions.remainder(reach).view({-1, 1, 1}).expand_as(x), x);
+  return torch::cat({past, x}, 1);
 }
 
 // The inputs of n new positions: what the ring holds, then x, which is appended to the ring.
@@ -61,6 +75,13 @@ torch::Tensor step_window(const torch::Tensor& x, const ConvGeometry& geometry, 
   const auto window = torch::cat({history(ring), x}, 1);
   append(ring, x);
   return window;
+}
+
+torch::Tensor step_conv(const torch::Tensor& x, const torch::Tensor& taps,
+                        const ConvGeometry& geometry, ConvRing& ring) {
+  if (!ring.positions.defined()) return window_conv(step_window(x, geometry, ring), taps, geometry);
+  const ConvGeometry dense{.kernel = geometry.kernel, .alignment = Alignment::Causal};
+  return window_conv(tap_inputs(x, geometry, ring), taps, dense);
 }
 
 }  // namespace
@@ -95,14 +116,13 @@ torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logi
 
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring) {
-  return window_conv(step_window(x, geometry, ring), at_every_position(taps), geometry);
+  return step_conv(x, at_every_position(taps), geometry, ring);
 }
 
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
                                 const DynamicTapOptions& options, const ConvGeometry& geometry,
                                 ConvRing& ring) {
-  const auto taps = dynamic_taps(tap_logits, options);
-  return window_conv(step_window(x, geometry, ring), taps, geometry);
+  return step_conv(x, dynamic_taps(tap_logits, options), geometry, ring);
 }
 
 torch::Tensor tap_softmax(const torch::Tensor& logits) {
