@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "convseq/infer/inference_scope.h"
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "convseq/data/task/encoded_task_reader.h"
 #include "convseq/infer/inference_scope.h"
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 

@@ -17,7 +17,7 @@
 #include "convseq/data/random_use.h"
 #include "convseq/data/task/task_labels.h"
 #include "convseq/infer/predictions.h"
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include "convseq/base/log.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/shard_manifest.h"
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 namespace {

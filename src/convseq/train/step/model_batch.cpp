@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 namespace {

@@ -1,4 +1,4 @@
-#include "convseq/model/vocabulary_check.h"
+#include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 
