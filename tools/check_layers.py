@@ -6,8 +6,10 @@ import pathlib
 import re
 import sys
 
-LADDER = "base text data eval spec kernels ops nn model infer dist train bench study serve cli".split()
-TORCH_FREE = set("base text data eval spec kernels".split())
+LADDER = (
+    "base text data eval spec kernels runtime answer ops nn model infer dist train bench study serve cli"
+).split()
+TORCH_FREE = set("base text data eval spec kernels runtime answer".split())
 MOST_FILES = 24
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"convseq/(\w+)/|<(torch|ATen|c10)/|"(\w+)/)')
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "convseq/infer/padded_ids.h"
+#include "convseq/infer/torch_engine.h"
 #include "convseq/model/seq2seq.h"
 #include "model/model_table.h"
 #include "tensor_checks.h"

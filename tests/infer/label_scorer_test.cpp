@@ -1,8 +1,6 @@
-#include "convseq/infer/label_scorer.h"
+#include "convseq/answer/label_scorer.h"
 
-#include "convseq/base/error.h"
 #include "infer/infer_table.h"
-#include "temp_folder.h"
 
 namespace convseq {
 using testing::every_model_and_type;
@@ -10,7 +8,6 @@ using testing::expect_close;
 using testing::infer_case_name;
 using testing::InferTable;
 using testing::make_model;
-using testing::message_of;
 using testing::model_cases;
 using testing::parallel_log_likelihood;
 using testing::random_ids;
@@ -40,26 +37,33 @@ torch::Tensor expected_scores(Seq2Seq& model, const std::vector<TokenIds>& sourc
   return scores;
 }
 
+torch::Tensor label_scores(Seq2Seq& model, const std::vector<TokenIds>& sources,
+                           const std::vector<TokenIds>& labels, TorchEngineOptions options = {}) {
+  TorchEngine engine(model, options);
+  std::vector<torch::Tensor> rows;
+  for (const auto& row : LabelScorer(engine, labels).score(sources)) {
+    rows.push_back(torch::tensor(row, torch::kFloat64));
+  }
+  return torch::stack(rows);
+}
+
 class LabelScorerTable : public InferTable {};
 
 TEST_P(LabelScorerTable, EqualsTheParallelPassPairByPair) {
   const auto model = make_model(config_, dtype_);
   const auto sources = random_ids({8, 3, 1, 0, 6});
   for (const auto& labels : {random_ids({1, 4, 2}), random_ids({3}), random_ids({0, 1})}) {
-    const auto scores = LabelScorer(*model, labels).score(pad(sources, {}));
-    expect_close(scores, expected_scores(*model, sources, labels), tolerance_);
-    EXPECT_NE(scores.scalar_type(), torch::kBFloat16);
+    expect_close(label_scores(*model, sources, labels), expected_scores(*model, sources, labels),
+                 tolerance_);
   }
 }
 
 TEST_P(LabelScorerTable, IsTheSameInPieces) {
   const auto model = make_model(config_, dtype_);
-  const auto labels = random_ids({2, 1, 3});
-  const PaddedIds source = pad(random_ids({5, 2, 9, 1, 4}), {});
-  const auto whole = LabelScorer(*model, labels).score(source);
-  for (int64_t max_rows : {1, 6, 7}) {
-    expect_close(LabelScorer(*model, labels, {.max_rows = max_rows}).score(source), whole,
-                 tolerance_);
+  const auto labels = random_ids({2, 1, 3}), sources = random_ids({5, 2, 9, 1, 4});
+  const auto whole = label_scores(*model, sources, labels);
+  for (int64_t rows : {1, 6, 7}) {
+    expect_close(label_scores(*model, sources, labels, {.label_rows = rows}), whole, tolerance_);
   }
 }
 
@@ -67,45 +71,18 @@ INSTANTIATE_TEST_SUITE_P(Models, LabelScorerTable, every_model_and_type(), infer
 
 }  // namespace
 
-TEST(LabelScorer, PerTokenDividesByTheLengthWithItsEos) {
-  torch::manual_seed(5);
-  const auto model = make_model(model_cases()[3].config);
-  const auto labels = random_ids({1, 4});
-  const PaddedIds source = pad(random_ids({5, 2}), {});
-  expect_close(LabelScorer(*model, labels, {.per_token = true}).score(source),
-               LabelScorer(*model, labels).score(source) / torch::tensor({2, 5}), 1e-6);
-}
-
-TEST(LabelScorer, FullRowsNeedNoLengths) {
-  torch::manual_seed(5);
-  const auto model = make_model(model_cases()[0].config);
-  const LabelScorer scorer(*model, random_ids({1, 4}));
-  const PaddedIds source = pad(random_ids({5, 5, 5}), {});
-  expect_close(scorer.score({.ids = source.ids, .lengths = {}}), scorer.score(source), 1e-5);
-}
-
-TEST(LabelScorer, RefusesLabelsThatTheModelCannotSay) {
-  const auto model = make_model(model_cases()[3].config);
-  EXPECT_EQ(message_of<Error>([&] { LabelScorer(*model, {}); }),
-            "label scoring: there are no labels");
-  EXPECT_EQ(message_of<Error>([&] {
-              LabelScorer(*model, {{3}, {4, 19}});
-            }),
-            "label scoring: token 19 of a label is not in the model's vocabulary of 19");
-}
-
 TEST(GpuLabelScorer, EqualsTheCpu) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   torch::manual_seed(5);
   const auto sources = random_ids({8, 3, 1, 0, 6}), labels = random_ids({1, 4, 2});
   for (const auto& each : model_cases()) {
     const auto model = make_model(each.config);
-    const auto expected = LabelScorer(*model, labels).score(pad(sources, {}));
+    const auto expected = label_scores(*model, sources, labels);
     model->to(torch::kCUDA);
     for (auto dtype : {torch::kFloat32, torch::kBFloat16}) {
       model->to(dtype);
-      expect_close(LabelScorer(*model, labels).score(pad(sources, {.device = torch::kCUDA})),
-                   expected, dtype == torch::kFloat32 ? 1e-3 : 0.1, each.name);
+      expect_close(label_scores(*model, sources, labels), expected,
+                   dtype == torch::kFloat32 ? 1e-3 : 0.1, each.name);
     }
   }
 }

@@ -1,6 +1,4 @@
-#include "convseq/infer/target_nll.h"
-
-#include "convseq/infer/greedy.h"
+#include "convseq/answer/greedy.h"
 #include "infer/infer_table.h"
 
 namespace convseq {
@@ -14,12 +12,18 @@ using testing::random_ids;
 
 namespace {
 
+std::vector<TokenNll> target_nlls(Engine& engine, const std::vector<TokenIds>& sources,
+                                  const std::vector<TokenIds>& targets) {
+  return engine.token_nll(*engine.encode(sources), targets);
+}
+
 class TargetNllTable : public InferTable {};
 
 TEST_P(TargetNllTable, SumsOverRealTargetsAlone) {
   const auto model = make_model(config_, dtype_);
+  TorchEngine engine(*model);
   const auto sources = random_ids({8, 3, 1, 0}), targets = random_ids({2, 6, 1, 4});
-  const auto nlls = target_nlls(*model, pad(sources, {}), pad(targets, {}));
+  const auto nlls = target_nlls(engine, sources, targets);
   ASSERT_EQ(nlls.size(), 4u);
   for (size_t row = 0; row < 4; ++row) {
     const auto log = parallel_log_likelihood(*model, sources[row], targets[row]);
@@ -40,17 +44,18 @@ TEST(TargetNll, FindsEveryTokenRightThatGreedyDecodingSaid) {
   torch::manual_seed(5);
   for (const auto& each : model_cases()) {
     const auto model = make_model(each.config, torch::kFloat64);
+    TorchEngine engine(*model);
     const auto sources = random_ids({8, 3, 1});
     std::vector<TokenIds> targets;
-    for (const auto& said : generate_greedy(*model, pad(sources, {}), {.max_tokens = 6})) {
+    for (const auto& said : generate_greedy(engine, sources, {.max_tokens = 6})) {
       targets.push_back(said.tokens);
       if (said.ended) targets.back().push_back(1);
     }
-    for (const auto& said : target_nlls(*model, pad(sources, {}), pad(targets, {}))) {
+    for (const auto& said : target_nlls(engine, sources, targets)) {
       EXPECT_EQ(said.right, said.tokens) << each.name;
     }
     targets[0][0] = (targets[0][0] + 1) % 19;
-    EXPECT_LT(target_nlls(*model, pad(sources, {}), pad(targets, {}))[0].right,
+    EXPECT_LT(target_nlls(engine, sources, targets)[0].right,
               static_cast<int64_t>(targets[0].size()));
   }
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "convseq/answer/evaluate_task.h"
+#include "convseq/answer/predictions.h"
 #include "convseq/base/file/output_file.h"
 #include "convseq/base/log.h"
 #include "convseq/base/memory.h"
@@ -11,8 +13,7 @@
 #include "convseq/cli/options/training_flags.h"
 #include "convseq/cli/signals.h"
 #include "convseq/eval/report_text.h"
-#include "convseq/infer/evaluate_task.h"
-#include "convseq/infer/predictions.h"
+#include "convseq/infer/torch_engine.h"
 #include "convseq/model/checkpoint.h"
 #include "convseq/train/step/memory_estimate.h"
 
@@ -94,7 +95,9 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   const auto model = load_model(flags.model);
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
-  TaskAnswerer answerer(*model, tokenizer, task, flags.by.value_or(usual_answer(*model, task)));
+  TorchEngine engine(*model);
+  TaskAnswerer answerer(engine, tokenizer, task,
+                        flags.by.value_or(usual_answer(model->config(), task)));
   const TaskSplit examples = read_split(task, split, tokenizer, flags.read);
   const torch::Device device = device_of(flags.device);
   if (device.is_cpu()) require_memory_for(flags, *model, examples);

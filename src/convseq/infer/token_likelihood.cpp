@@ -10,8 +10,10 @@ constexpr int64_t kTokensAtOnce = 1024;  // 130 MB of fp32 logits for 32,128 pie
 }  // namespace
 
 TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& decoded,
-                                 const torch::Tensor& targets) {
-  const auto states = decoded.split(kTokensAtOnce), wanted = targets.split(kTokensAtOnce);
+                                 const torch::Tensor& targets, const torch::Tensor& positions) {
+  const auto inside = positions.clamp_max(targets.numel() - 1);
+  const auto states = decoded.flatten(0, 1).index_select(0, inside).split(kTokensAtOnce);
+  const auto wanted = targets.flatten().index_select(0, inside).split(kTokensAtOnce);
   std::vector<torch::Tensor> log, right;
   for (size_t i = 0; i < wanted.size(); ++i) {
     auto logits = model.logits(states[i]);
@@ -23,8 +25,12 @@ TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& deco
   return {.log = torch::cat(log), .right = torch::cat(right)};
 }
 
-torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& real) {
-  return torch::zeros(real.sizes(), values.options()).masked_scatter(real, values).sum(1);
+torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& positions,
+                       torch::IntArrayRef shape) {
+  const int64_t count = shape[0] * shape[1];
+  // One element more takes the values that stand for no position.
+  const auto all = torch::zeros({count + 1}, values.options()).index_copy_(0, positions, values);
+  return all.narrow(0, 0, count).view(shape).sum(1);
 }
 
 }  // namespace convseq

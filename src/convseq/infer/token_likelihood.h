@@ -9,12 +9,14 @@ struct TokenLikelihood {
   torch::Tensor right = {};  // [N] bool: no token is likelier
 };
 
-// The likelihood of the target after each decoder output, [N,d] and [N]. It is computed in chunks,
-// so that the logits of all tokens are never held at once.
+// The likelihood of the targets [B,T] after each decoder output [B,T,d], at some positions of
+// [B,T] flattened; the position B·T stands for none. It is computed in chunks, so that the logits
+// of all tokens are never held at once.
 TokenLikelihood token_likelihood(const Seq2Seq& model, const torch::Tensor& decoded,
-                                 const torch::Tensor& targets);
+                                 const torch::Tensor& targets, const torch::Tensor& positions);
 
-// The sum of `values` [N] per row, [B]; they belong to the true positions of `real` [B,T] in order.
-torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& real);
+// The sums over the rows of [B,T], zero but for `values` [N] at `positions` [N]: [B].
+torch::Tensor row_sums(const torch::Tensor& values, const torch::Tensor& positions,
+                       torch::IntArrayRef shape);
 
 }  // namespace convseq

@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convseq/answer/predictions.h"
 #include "convseq/base/checksum.h"
 #include "convseq/base/counted.h"
 #include "convseq/base/file/mapped_file.h"
 #include "convseq/base/log.h"
 #include "convseq/base/memory.h"
 #include "convseq/base/random.h"
-#include "convseq/data/example_stream.h"
-#include "convseq/data/prefetcher.h"
+#include "convseq/data/example_prefetcher.h"
 #include "convseq/data/random_use.h"
 #include "convseq/data/task/task_labels.h"
-#include "convseq/infer/predictions.h"
+#include "convseq/infer/torch_engine.h"
 #include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
@@ -121,37 +121,53 @@ std::vector<Example> examples_of(const FinetuneOptions& options, TaskSplit train
   return examples;
 }
 
+ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> examples,
+                        const Json& cursor, const Communicator& communicator) {
+  return {std::move(examples),
+          {.plan = {.tokens = int64_t{1} << 40,  // only rows limit a batch
+                    .max_rows = options.batch_rows,
+                    .seed = options.seed},
+           .rank = {.index = communicator.rank(), .count = communicator.size()}},
+          cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})};
+}
+
+// Without shapes where steps are not captured.
+ShapeLadder ladder_of(const FinetuneOptions& options, const ExampleStream& stream,
+                      const Communicator& communicator) {
+  const bool captured = options.step.graph && options.device.is_cuda() && communicator.size() == 1;
+  return captured ? ShapeLadder(stream.first_shapes(), options.shapes) : ShapeLadder();
+}
+
 class TaskLesson : public Lesson {
  public:
-  TaskLesson(const FinetuneOptions& options, const Tokenizer& tokenizer,
-             std::vector<Example> examples, const TaskSplit& validation, const Json& cursor,
-             Communicator& communicator)
+  TaskLesson(const FinetuneOptions& options, const Tokenizer& tokenizer, ExampleStream stream,
+             const TaskSplit& validation, Communicator& communicator, Engine& engine)
       : options_(options),
         tokenizer_(tokenizer),
+        engine_(engine),
         validation_(validation),
         communicator_(communicator),
-        stream_(std::move(examples), stream_options(),
-                cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})),
-        ladder_(options.step.graph && options.device.is_cuda() && communicator.size() == 1
-                    ? ShapeLadder(stream_.first_shapes(), options.shapes)
-                    : ShapeLadder()),
-        batches_(
-            {}, [this] { return stream_.next(); },
-            [this](ExampleBatch batch) { return fitted(std::move(batch)); }) {}
+        ladder_(ladder_of(options, stream, communicator)),
+        batches_(std::move(stream)) {}
 
   std::string name() const override { return "finetune"; }
 
-  TrainingBatch next() override { return *batches_.next(); }
+  TrainingBatch next() override {
+    ExampleBatch next = batches_.next();
+    Batch& batch = next.batch;
+    return {ladder_.shapes() > 0 ? padded(batch, ladder_.fit(batch.shape())) : std::move(batch),
+            next.after.to_json()};
+  }
   const ShapeLadder& ladder() const { return ladder_; }
 
   bool can_validate() const override { return !validation_.examples.empty(); }
 
   // The first process evaluates and broadcasts the score.
-  Validation validate(Seq2Seq& model) override {
+  Validation validate(Seq2Seq&) override {
     Validation result;
     const auto score = torch::zeros({1}, torch::kFloat64).to(options_.device);
     if (communicator_.rank() == 0) {
-      result = judged(model);
+      result = judged();
       score.fill_(result.score);
     }
     communicator_.broadcast(score, 0);
@@ -160,21 +176,9 @@ class TaskLesson : public Lesson {
   }
 
  private:
-  ExampleStreamOptions stream_options() const {
-    return {.plan = {.tokens = int64_t{1} << 40,  // only rows limit a batch
-                     .max_rows = options_.batch_rows,
-                     .seed = options_.seed},
-            .rank = {.index = communicator_.rank(), .count = communicator_.size()}};
-  }
-
-  TrainingBatch fitted(ExampleBatch batch) const {
-    const bool pads = ladder_.shapes() > 0;
-    return {pads ? padded(batch.batch, ladder_.fit(batch.batch.shape())) : std::move(batch.batch),
-            batch.after.to_json()};
-  }
-
-  Validation judged(Seq2Seq& model) {
-    TaskAnswerer answerer(model, tokenizer_, options_.task, usual_answer(model, options_.task));
+  Validation judged() {
+    TaskAnswerer answerer(engine_, tokenizer_, options_.task,
+                          usual_answer(engine_.config(), options_.task));
     const Report report =
         evaluate_task(answerer, validation_, {.bootstrap = {.resamples = 0}}).report;
     Validation result{.score = report.scores.front().value};
@@ -190,12 +194,12 @@ class TaskLesson : public Lesson {
 
   const FinetuneOptions& options_;
   const Tokenizer& tokenizer_;
+  Engine& engine_;  // of the model that is trained
   const TaskSplit& validation_;
   Communicator& communicator_;
-  ExampleStream stream_;
   ShapeLadder ladder_;
-  bool collapsed_ = false;                           // at the last validation
-  Prefetcher<ExampleBatch, TrainingBatch> batches_;  // its thread uses the members before it
+  ExamplePrefetcher batches_;
+  bool collapsed_ = false;  // at the last validation
 };
 
 ModelConfig config_of(const FinetuneOptions& options) {
@@ -335,9 +339,10 @@ RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokeniz
   return identity;
 }
 
-void evaluate_splits(const FinetuneOptions& options, Seq2Seq& model, const Tokenizer& tokenizer,
+void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Tokenizer& tokenizer,
                      const TaskSplit& validation, FinetuneSummary& summary) {
-  TaskAnswerer answerer(model, tokenizer, options.task, usual_answer(model, options.task));
+  TaskAnswerer answerer(engine, tokenizer, options.task,
+                        usual_answer(engine.config(), options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
     TaskEvaluation evaluation = evaluate_task(answerer, split);
@@ -380,8 +385,10 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
       options, model, {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
       communicator.rank() == 0 ? identity_of(options, tokenizer, examples) : RunIdentity{},
       communicator);
-  TaskLesson lesson(options, tokenizer, std::move(examples), splits.validation, run.cursor(),
-                    communicator);
+  TorchEngine engine(*model);  // one for all validations
+  TaskLesson lesson(options, tokenizer,
+                    stream_of(options, std::move(examples), run.cursor(), communicator),
+                    splits.validation, communicator, engine);
   summary.training = run.go(lesson);
   if (const CaptureTotals& captures = summary.training.captures; captures.captures > 0) {
     log::info("{} captured in {:.2g} s, {} of GPU memory; padding to them adds {:.1f}%",
@@ -392,7 +399,7 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   if (!summary.training.finished()) return summary;
   run.write_best();
   if (communicator.rank() == 0) {
-    evaluate_splits(options, *model, tokenizer, splits.validation, summary);
+    evaluate_splits(options, engine, tokenizer, splits.validation, summary);
     write_json_file(options.out / "evaluation.json", summary.to_json());
   }
   communicator.barrier();

@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "convseq/answer/evaluate_task.h"
 #include "convseq/data/shape_ladder.h"
-#include "convseq/infer/evaluate_task.h"
 #include "convseq/train/training_run.h"
 
 namespace convseq {

@@ -1,9 +1,8 @@
-#include "convseq/infer/task_answers.h"
+#include "convseq/answer/task_answers.h"
 
 #include <fmt/ranges.h>
 
 #include "convseq/data/task/encoded_task_reader.h"
-#include "convseq/infer/inference_scope.h"
 #include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
@@ -22,15 +21,15 @@ TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer
   return result;
 }
 
-AnswerBy usual_answer(const Seq2Seq& model, const Task& task) {
-  if (model.config().decoder_layers == 0) return AnswerBy::Head;
+AnswerBy usual_answer(const ModelConfig& model, const Task& task) {
+  if (model.decoder_layers == 0) return AnswerBy::Head;
   return task.labels.empty() ? AnswerBy::Greedy : AnswerBy::Labels;
 }
 
-TaskAnswerer::TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Task& task,
+TaskAnswerer::TaskAnswerer(Engine& engine, const Tokenizer& tokenizer, const Task& task,
                            AnswerBy by)
-    : model_(model), tokenizer_(tokenizer), task_(task), by_(by) {
-  const ModelConfig& config = model.config();
+    : engine_(engine), tokenizer_(tokenizer), task_(task), by_(by) {
+  const ModelConfig& config = engine.config();
   check_vocabulary(config, tokenizer.vocabulary(), task.name);
   require(by != AnswerBy::Labels || !task.labels.empty(),
           "{}: has no list of labels; name them with {}, or use {}", task.name,
@@ -49,18 +48,18 @@ std::vector<std::string> TaskAnswerer::answer(const std::vector<TokenIds>& sourc
   std::vector<std::string> texts;
   if (by_ == AnswerBy::Greedy) {
     const GreedyOptions greedy{.max_tokens = task_.max_target_tokens};
-    for (const Generation& each : generate_answers(model_, sources, greedy, batches)) {
+    for (const Generation& each : generate_answers(engine_, sources, greedy, batches)) {
       texts.push_back(tokenizer_.decode(each.tokens));
     }
     return texts;
   }
   std::vector<size_t> chosen;
   if (by_ == AnswerBy::Head) {
-    chosen = choose_classes(model_, sources, batches);
+    chosen = choose_classes(engine_, sources, batches);
   } else {
     std::vector<TokenIds> labels;
     for (const std::string& label : task_.labels) labels.push_back(tokenizer_.encode(label));
-    chosen = choose_labels(LabelScorer(model_, labels), sources, batches);
+    chosen = choose_labels(LabelScorer(engine_, labels), sources, batches);
   }
   for (size_t number : chosen) texts.push_back(task_.labels[number]);
   return texts;

@@ -1,4 +1,4 @@
-#include "convseq/infer/predictions.h"
+#include "convseq/answer/predictions.h"
 
 namespace convseq {
 

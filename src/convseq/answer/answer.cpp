@@ -1,29 +1,29 @@
-#include "convseq/infer/answer.h"
+#include "convseq/answer/answer.h"
 
-#include <torch/types.h>
+#include <algorithm>
 
-#include "convseq/infer/inference_scope.h"
 #include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
 namespace {
 
-std::vector<TokenIds> pick(const std::vector<TokenIds>& sequences,
+// The sequences of a batch, whose ids are checked: an engine trusts them.
+std::vector<TokenIds> pick(const Engine& engine, const std::vector<TokenIds>& sequences,
                            const std::vector<size_t>& numbers) {
   std::vector<TokenIds> picked;
-  for (size_t number : numbers) picked.push_back(sequences[number]);
+  for (size_t number : numbers) {
+    check_ids(engine.config(), sequences[number]);
+    picked.push_back(sequences[number]);
+  }
   return picked;
 }
 
-PaddedIds padded_for(const Seq2Seq& model, const std::vector<TokenIds>& sequences) {
-  for (const TokenIds& each : sequences) check_ids(model.config(), each);
-  return pad(sequences, {.pad_token = model.config().pad_token_id,
-                         .device = model.parameters().front().device()});
-}
-
-std::vector<size_t> likeliest(const torch::Tensor& scores) {  // [B,K]
-  const auto best = scores.argmax(1).cpu();
-  return {best.data_ptr<int64_t>(), best.data_ptr<int64_t>() + best.numel()};
+std::vector<size_t> likeliest(const ClassScores& scores) {
+  std::vector<size_t> best;
+  for (const auto& row : scores) {
+    best.push_back(static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  return best;
 }
 
 // `answer` takes the numbers of a batch and returns one result for each.
@@ -41,37 +41,34 @@ std::vector<Result> answer_all(const std::vector<TokenIds>& sources,
 
 }  // namespace
 
-std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<Generation> generate_answers(Engine& engine, const std::vector<TokenIds>& sources,
                                          const GreedyOptions& greedy,
                                          const LengthBatchOptions& batches) {
   return answer_all<Generation>(sources, batches, [&](const auto& numbers) {
-    return generate_greedy(model, padded_for(model, pick(sources, numbers)), greedy);
+    return generate_greedy(engine, pick(engine, sources, numbers), greedy);
   });
 }
 
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches) {
   return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
-    const auto scores = scorer.score(padded_for(scorer.model(), pick(sources, numbers)));
-    return likeliest(scores);
+    return likeliest(scorer.score(pick(scorer.engine(), sources, numbers)));
   });
 }
 
-std::vector<size_t> choose_classes(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<size_t> choose_classes(Engine& engine, const std::vector<TokenIds>& sources,
                                    const LengthBatchOptions& batches) {
   return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
-    const InferenceScope scope(model);
-    const PaddedIds source = padded_for(model, pick(sources, numbers));
-    return likeliest(model.classify(model.encode(source.ids, source.lengths), source.lengths));
+    return likeliest(engine.classify(*engine.encode(pick(engine, sources, numbers))));
   });
 }
 
-std::vector<TokenNll> answer_nlls(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<TokenNll> answer_nlls(Engine& engine, const std::vector<TokenIds>& sources,
                                   const std::vector<TokenIds>& targets,
                                   const LengthBatchOptions& batches) {
   return answer_all<TokenNll>(sources, batches, [&](const auto& numbers) {
-    return target_nlls(model, padded_for(model, pick(sources, numbers)),
-                       padded_for(model, pick(targets, numbers)));
+    return engine.token_nll(*engine.encode(pick(engine, sources, numbers)),
+                            pick(engine, targets, numbers));
   });
 }
 

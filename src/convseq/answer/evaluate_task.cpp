@@ -1,4 +1,4 @@
-#include "convseq/infer/evaluate_task.h"
+#include "convseq/answer/evaluate_task.h"
 
 namespace convseq {
 namespace {
@@ -25,11 +25,11 @@ TaskEvaluation evaluate_task(TaskAnswerer& answerer, const TaskSplit& split,
       make_report(result.outcomes, {.metrics = task.metrics,
                                     .labels = {.all = task.labels, .positive = task.positive_label},
                                     .bootstrap = options.bootstrap});
-  Seq2Seq& model = answerer.model();
-  if (options.token_nll && model.config().decoder_layers > 0) {
+  Engine& engine = answerer.engine();
+  if (options.token_nll && engine.config().decoder_layers > 0) {
     options.on_pass("likelihood");
     result.report.tokens = score_tokens(
-        answer_nlls(model, split.sources, split.targets, options.batches), options.bootstrap);
+        answer_nlls(engine, split.sources, split.targets, options.batches), options.bootstrap);
   }
   return result;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "convseq/infer/task_answers.h"
+#include "convseq/answer/task_answers.h"
 
 namespace convseq {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "convseq/answer/task_answers.h"
 #include "convseq/base/file/output_file.h"
-#include "convseq/infer/task_answers.h"
 
 namespace convseq {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "convseq/infer/padded_ids.h"
+#include "convseq/runtime/engine.h"
 
 namespace convseq {
 

@@ -1,15 +1,14 @@
 #pragma once
 
-#include "convseq/infer/greedy.h"
-#include "convseq/infer/label_scorer.h"
-#include "convseq/infer/length_batches.h"
-#include "convseq/infer/target_nll.h"
+#include "convseq/answer/greedy.h"
+#include "convseq/answer/label_scorer.h"
+#include "convseq/answer/length_batches.h"
 
 namespace convseq {
 
 // These answer a whole split in batches of similar length. Results are in the order of `sources`,
 // whose sequences end with their EOS.
-std::vector<Generation> generate_answers(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<Generation> generate_answers(Engine& engine, const std::vector<TokenIds>& sources,
                                          const GreedyOptions& greedy,
                                          const LengthBatchOptions& batches = {});
 
@@ -18,11 +17,11 @@ std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<T
                                   const LengthBatchOptions& batches = {});
 
 // The likeliest class of the classification head, for each source.
-std::vector<size_t> choose_classes(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<size_t> choose_classes(Engine& engine, const std::vector<TokenIds>& sources,
                                    const LengthBatchOptions& batches = {});
 
 // The likelihood of each target, which ends with its EOS too.
-std::vector<TokenNll> answer_nlls(Seq2Seq& model, const std::vector<TokenIds>& sources,
+std::vector<TokenNll> answer_nlls(Engine& engine, const std::vector<TokenIds>& sources,
                                   const std::vector<TokenIds>& targets,
                                   const LengthBatchOptions& batches = {});
 

@@ -1,4 +1,4 @@
-#include "convseq/infer/length_batches.h"
+#include "convseq/answer/length_batches.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "convseq/answer/answer.h"
 #include "convseq/base/enum_names.h"
 #include "convseq/data/task/row_totals.h"
 #include "convseq/data/task/task_encoder.h"
 #include "convseq/eval/report.h"
-#include "convseq/infer/answer.h"
 
 namespace convseq {
 
@@ -35,22 +35,22 @@ TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer
                      const TaskSplitOptions& options);
 
 // The default for a model and a task: the head if it has one, else labels, else generated text.
-AnswerBy usual_answer(const Seq2Seq& model, const Task& task);
+AnswerBy usual_answer(const ModelConfig& model, const Task& task);
 
 // Answers of one model to one task, by one AnswerBy.
 class TaskAnswerer {
  public:
   // Refuses an AnswerBy that the model or the task does not support, and a head with other labels.
-  TaskAnswerer(Seq2Seq& model, const Tokenizer& tokenizer, const Task& task, AnswerBy by);
+  TaskAnswerer(Engine& engine, const Tokenizer& tokenizer, const Task& task, AnswerBy by);
 
   std::vector<std::string> answer(const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});
   AnswerBy by() const { return by_; }
   const Task& task() const { return task_; }
-  Seq2Seq& model() { return model_; }
+  Engine& engine() { return engine_; }
 
  private:
-  Seq2Seq& model_;
+  Engine& engine_;
   const Tokenizer& tokenizer_;
   const Task& task_;
   AnswerBy by_;

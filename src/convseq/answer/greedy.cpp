@@ -1,0 +1,76 @@
+#include "convseq/answer/greedy.h"
+
+#include <algorithm>
+
+#include "convseq/base/error.h"
+
+namespace convseq {
+namespace {
+
+// The rows of a Decoding, each with the generation that it writes.
+class DecodingRows {
+ public:
+  DecodingRows(std::vector<Generation>& generations, int64_t eos) : eos_(eos) {
+    for (Generation& each : generations) rows_.push_back(&each);
+  }
+
+  void append(const ChosenTokens& step) {
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      Generation& generation = *rows_[row];
+      if (generation.ended) continue;
+      generation.log_probability += step.log_probabilities[row];
+      generation.ended = step.ids[row] == eos_;
+      if (!generation.ended) generation.tokens.push_back(step.ids[row]);
+    }
+  }
+
+  std::vector<int64_t> open() const {
+    std::vector<int64_t> numbers;
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (!rows_[row]->ended) numbers.push_back(static_cast<int64_t>(row));
+    }
+    return numbers;
+  }
+
+  void keep_open() {
+    std::erase_if(rows_, [](const Generation* each) { return each->ended; });
+  }
+  size_t size() const { return rows_.size(); }
+
+ private:
+  std::vector<Generation*> rows_;
+  int64_t eos_;
+};
+
+// Ended rows go on between two reads, but not past the last position that the model has.
+bool is_read_due(int64_t steps, const Engine& engine, const GreedyOptions& options) {
+  const ModelConfig& config = engine.config();
+  const bool at_last_position =
+      config.positions == Positions::Learned && steps == config.max_positions;
+  return steps % engine.pace().steps_between_reads == 0 || steps == options.max_tokens ||
+         at_last_position;
+}
+
+}  // namespace
+
+std::vector<Generation> generate_greedy(Engine& engine, const std::vector<TokenIds>& sources,
+                                        const GreedyOptions& options) {
+  require(options.max_tokens >= 1, "generate: max_tokens is {}; at least 1", options.max_tokens);
+  std::vector<Generation> generations(sources.size());
+  DecodingRows rows(generations, engine.config().eos_token_id);
+  const auto decoding = engine.start(*engine.encode(sources), options.max_tokens);
+  for (int64_t steps = 1; steps <= options.max_tokens; ++steps) {
+    engine.step(*decoding, {});
+    if (!is_read_due(steps, engine, options)) continue;
+    for (const ChosenTokens& step : engine.read(*decoding)) rows.append(step);
+    const std::vector<int64_t> open = rows.open();
+    if (open.empty()) break;
+    const double share = static_cast<double>(open.size()) / static_cast<double>(rows.size());
+    if (open.size() == rows.size() || share > engine.pace().compact_below) continue;
+    engine.reorder(*decoding, open);
+    rows.keep_open();
+  }
+  return generations;
+}
+
+}  // namespace convseq

@@ -1,0 +1,102 @@
+#include "convseq/answer/greedy.h"
+
+#include <gtest/gtest.h>
+
+#include "answer/table_engine.h"
+#include "temp_folder.h"
+
+namespace convseq {
+using testing::message_of;
+using testing::table_sources;
+using testing::TableEngine;
+
+namespace {
+
+constexpr int64_t kMaxTokens = 9;
+
+// One token after another, one source alone.
+Generation expected_generation(const TableEngine& engine, const TokenIds& source) {
+  Generation generation;
+  int64_t last = engine.config().decoder_start_token_id;
+  for (int64_t i = 0; i < kMaxTokens && !generation.ended; ++i) {
+    const int32_t token = engine.likeliest(source, last);
+    generation.log_probability += engine.log_probability(source, last, token);
+    generation.ended = token == engine.config().eos_token_id;
+    if (!generation.ended) generation.tokens.push_back(token);
+    last = token;
+  }
+  return generation;
+}
+
+TEST(Greedy, FollowsTheTableAtEveryPaceWithEveryEos) {
+  ModelConfig config = TableEngine::small_config();
+  bool some_end = false, some_go_on = false;
+  for (config.eos_token_id = 0; config.eos_token_id < config.vocab_size; ++config.eos_token_id) {
+    for (const int64_t steps : {1, 2, 4, 16}) {
+      for (const double share : {0.0, 0.5, 1.0}) {
+        TableEngine engine(config, {.steps_between_reads = steps, .compact_below = share});
+        const auto found = generate_greedy(engine, table_sources(), {.max_tokens = kMaxTokens});
+        for (size_t i = 0; i < found.size(); ++i) {
+          const Generation expected = expected_generation(engine, table_sources()[i]);
+          EXPECT_EQ(found[i].tokens, expected.tokens);
+          EXPECT_EQ(found[i].ended, expected.ended);
+          EXPECT_NEAR(found[i].log_probability, expected.log_probability, 1e-5);
+          (found[i].ended ? some_end : some_go_on) = true;
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(some_end && some_go_on);
+}
+
+TEST(Greedy, RemovesEndedRowsWhereFewAreOpen) {
+  ModelConfig config = TableEngine::small_config();
+  size_t tokens = 0, at_once = 0, by_half = 0, never = 0;
+  for (config.eos_token_id = 0; config.eos_token_id < config.vocab_size; ++config.eos_token_id) {
+    const auto rows_stepped = [&](double share) {
+      TableEngine engine(config, {.compact_below = share});
+      generate_greedy(engine, table_sources(), {.max_tokens = kMaxTokens});
+      return engine.rows_stepped;
+    };
+    at_once += rows_stepped(1);
+    by_half += rows_stepped(0.5);
+    never += rows_stepped(0);
+    for (const TokenIds& source : table_sources()) {
+      const Generation expected = expected_generation(TableEngine(config), source);
+      tokens += expected.tokens.size() + (expected.ended ? 1 : 0);
+    }
+  }
+  EXPECT_EQ(at_once, tokens);
+  EXPECT_GT(by_half, at_once);
+  EXPECT_GT(never, by_half);
+}
+
+TEST(Greedy, ReadsAsRarelyAsTheEngineAsks) {
+  TableEngine engine(TableEngine::small_config(), {.steps_between_reads = 4, .compact_below = 0});
+  generate_greedy(engine, table_sources(), {.max_tokens = kMaxTokens});
+  EXPECT_EQ(engine.reads, 3u);  // after 4, 8 and 9 steps
+}
+
+TEST(Greedy, TakesNoStepPastTheLastPositionForEndedRows) {
+  ModelConfig config = TableEngine::small_config();
+  config.positions = Positions::Learned;
+  TableEngine engine(config, {.steps_between_reads = 16, .compact_below = 0.5});
+  std::vector<TokenIds> ending;
+  for (const TokenIds& source : table_sources()) {
+    if (expected_generation(engine, source).ended) ending.push_back(source);
+  }
+  ASSERT_FALSE(ending.empty());
+  config.max_positions = kMaxTokens;
+  TableEngine bounded(config, {.steps_between_reads = 16, .compact_below = 0.5});
+  generate_greedy(bounded, ending, {.max_tokens = 100});
+  EXPECT_EQ(bounded.rows_stepped, ending.size() * kMaxTokens);
+}
+
+TEST(Greedy, RefusesToSayNothing) {
+  TableEngine engine(TableEngine::small_config());
+  EXPECT_EQ(message_of<Error>([&] { generate_greedy(engine, {{1}}, {.max_tokens = 0}); }),
+            "generate: max_tokens is 0; at least 1");
+}
+
+}  // namespace
+}  // namespace convseq
