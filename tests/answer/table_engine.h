@@ -58,7 +58,8 @@ class TableEngine : public Engine {
 
   std::unique_ptr<Decoding> start(const Encoded& encoded, int64_t max_tokens) override {
     auto targets = std::make_unique<Targets>();
-    targets->steps_left = max_tokens;
+    const bool bounded = config_.positions == Positions::Learned;
+    targets->steps_left = bounded ? std::min(max_tokens, config_.max_positions) : max_tokens;
     for (const TokenIds& source : rows_of(encoded)) {
       targets->rows.push_back(
           {.source = source, .last = static_cast<int32_t>(config_.decoder_start_token_id)});
@@ -68,7 +69,7 @@ class TableEngine : public Engine {
 
   void step(Decoding& decoding, const Select& select) override {
     auto& targets = static_cast<Targets&>(decoding);
-    require(targets.steps_left-- > 0, "a step past max_tokens");
+    require(targets.steps_left-- > 0, "a step past the last position");
     rows_stepped += targets.rows.size();
     ChosenTokens chosen;
     for (size_t i = 0; i < targets.rows.size(); ++i) {

@@ -1,6 +1,11 @@
 #include "convseq/infer/torch_engine.h"
 
+#include <chrono>
+#include <numeric>
+
 #include "convseq/answer/greedy.h"
+#include "convseq/infer/batch_shape.h"
+#include "convseq/spec/presets.h"
 #include "infer/infer_table.h"
 
 namespace convseq {
@@ -106,6 +111,173 @@ TEST(TorchEngine, ClassifiesByThePooledHead) {
   for (size_t row = 0; row < sources.size(); ++row) {
     expect_close(torch::tensor(scores[row], torch::kFloat64), expected[static_cast<int64_t>(row)],
                  1e-5);
+  }
+}
+
+// All that an engine says about some sources.
+struct Answers {
+  ClassScores labels, classes;
+  std::vector<TokenNll> nlls;
+  std::vector<Generation> generations;
+};
+
+Answers answers_of(Engine& engine, const std::vector<TokenIds>& sources) {
+  std::vector<TokenIds> targets;
+  for (const TokenIds& each : sources) targets.emplace_back(each.size() % 5 + 1, 7);
+  return {.labels = engine.score(*engine.encode(sources), {{2, 1}, {5, 3, 4, 1}, {1}}),
+          .classes = engine.classify(*engine.encode(sources)),
+          .nlls = engine.token_nll(*engine.encode(sources), targets),
+          .generations = generate_greedy(engine, sources, {.max_tokens = 20})};
+}
+
+void expect_near(const ClassScores& found, const ClassScores& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t row = 0; row < found.size(); ++row) {
+    ASSERT_EQ(found[row].size(), expected[row].size());
+    for (size_t k = 0; k < found[row].size(); ++k) {
+      EXPECT_NEAR(found[row][k], expected[row][k], tolerance);
+    }
+  }
+}
+
+void expect_near(const Answers& found, const Answers& expected, double tolerance) {
+  expect_near(found.labels, expected.labels, tolerance);
+  expect_near(found.classes, expected.classes, tolerance);
+  ASSERT_EQ(found.nlls.size(), expected.nlls.size());
+  ASSERT_EQ(found.generations.size(), expected.generations.size());
+  for (size_t row = 0; row < found.nlls.size(); ++row) {
+    EXPECT_NEAR(found.nlls[row].nll, expected.nlls[row].nll, tolerance);
+    EXPECT_EQ(found.nlls[row].tokens, expected.nlls[row].tokens);
+    EXPECT_EQ(found.nlls[row].right, expected.nlls[row].right);
+    EXPECT_EQ(found.generations[row].tokens, expected.generations[row].tokens);
+    EXPECT_EQ(found.generations[row].ended, expected.generations[row].ended);
+    EXPECT_NEAR(found.generations[row].log_probability, expected.generations[row].log_probability,
+                std::max(tolerance, tolerance > 0 ? 1e-5 : 0));  // it is in fp32
+  }
+}
+
+TEST(TorchEngine, AnswersTheSameInPaddedShapes) {
+  torch::manual_seed(5);
+  for (const auto& each : model_cases()) {
+    ModelConfig config = each.config;
+    config.classes = 3;
+    const auto model = make_model(config, torch::kFloat64);
+    TorchEngine exact(*model), padded(*model, {.label_rows = 7, .pads_shapes = true});
+    const auto sources = random_ids({8, 3, 1, 0, 6, 17, 19});
+    SCOPED_TRACE(each.name);
+    expect_near(answers_of(padded, sources), answers_of(exact, sources), 1e-9);
+  }
+}
+
+TEST(BatchShape, AddsAtMostAQuarterToAWideBatch) {
+  ModelConfig config;
+  for (int64_t width = 1; width < 3000; ++width) {
+    const int64_t padded = padded_width(config, width);
+    EXPECT_GE(padded, width);
+    EXPECT_LT(padded - width, std::max<int64_t>(16, width / 4 + 1));
+    EXPECT_EQ(padded_width(config, padded), padded);
+  }
+  config.positions = Positions::Learned;
+  config.max_positions = 100;
+  EXPECT_EQ(padded_width(config, 97), 100);
+  EXPECT_EQ(padded_width(config, 101), 101);  // which the model refuses
+  EXPECT_EQ(padded_rows(5), 8);
+  EXPECT_EQ(padded_rows(64), 64);
+}
+
+// Models with the sizes that the CUDA kernels have, and the tiny ones.
+std::vector<testing::ModelCase> gpu_cases() {
+  auto cases = model_cases();
+  for (const auto& each : model_cases()) {
+    cases.push_back({each.name + "_64", each.config});
+    ModelConfig& config = cases.back().config;
+    config.d_model = 128;
+    config.d_ff = 256;
+    config.heads = 2;
+    config.d_kv = 64;
+    config.conv_heads = 2;
+    config.max_positions = 32;
+  }
+  for (auto& each : cases) each.config.classes = 3;
+  return cases;
+}
+
+TEST(GpuTorchEngine, ReplaysWhatItWouldLaunch) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(5);
+  for (const auto& each : gpu_cases()) {
+    for (auto dtype : {torch::kFloat32, torch::kBFloat16}) {
+      SCOPED_TRACE(each.name + (dtype == torch::kFloat32 ? " fp32" : " bf16"));
+      const auto model = make_model(each.config, dtype);
+      model->to(torch::kCUDA);
+      TorchEngine captured(*model), launched(*model, {.graphs = false});
+      for (int round = 0; round < 4; ++round) {  // launched, captured, replayed twice
+        const auto sources = random_ids({8, 3, 1, 12, 6 + round});
+        expect_near(answers_of(captured, sources), answers_of(launched, sources), 0);
+      }
+      EXPECT_EQ(captured.captured_graphs(), 4u);  // encode, score, classify, token_nll
+    }
+  }
+}
+
+TEST(GpuTorchEngine, SeesWeightsThatChange) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(5);
+  for (const auto& each : gpu_cases()) {
+    SCOPED_TRACE(each.name);
+    const auto model = make_model(each.config);
+    model->to(torch::kCUDA);
+    TorchEngine engine(*model);
+    const auto sources = random_ids({8, 3, 1, 12});
+    for (int round = 0; round < 3; ++round) answers_of(engine, sources);
+    const size_t graphs = engine.captured_graphs();
+    {
+      const torch::NoGradGuard no_grad;
+      for (auto& weight : model->parameters()) weight.mul_(0.75);
+    }
+    TorchEngine launched(*model, {.graphs = false});
+    expect_near(answers_of(engine, sources), answers_of(launched, sources), 0);
+    EXPECT_EQ(engine.captured_graphs(), graphs);
+    model->to(torch::kBFloat16);  // to other addresses
+    for (int round = 0; round < 3; ++round) {
+      expect_near(answers_of(engine, sources), answers_of(launched, sources), 0);
+    }
+  }
+}
+
+// The mean time per batch in milliseconds of `work`, once it is captured.
+double milliseconds(const std::function<void()>& work) {
+  for (int i = 0; i < 4; ++i) work();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+             .count() /
+         20;
+}
+
+TEST(GpuTorchEngine, IsFasterCapturedThanLaunched) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  for (const char* name : {"paper-light-small", "paper-transformer-small"}) {
+    ModelConfig config = find_model_config(name);
+    config.classes = 2;
+    const auto model = make_model(config, torch::kBFloat16);
+    model->to(torch::kCUDA);
+    const auto sources = random_ids(std::vector<int64_t>(64, 30));
+    const std::vector<TokenIds> labels{{2, 3, 1}, {4, 1}}, targets(64, {2, 3, 1});
+    std::vector<double> sums;
+    for (const bool graphs : {false, true}) {
+      TorchEngine engine(*model, {.graphs = graphs});
+      const std::vector<double> times{
+          milliseconds([&] { engine.score(*engine.encode(sources), labels); }),
+          milliseconds([&] { engine.classify(*engine.encode(sources)); }),
+          milliseconds([&] { engine.token_nll(*engine.encode(sources), targets); }),
+          milliseconds([&] { generate_greedy(engine, sources, {.max_tokens = 48}); })};
+      fmt::print(
+          "{} {}: label scores {:.2f} ms, head {:.2f} ms, NLL {:.2f} ms, 48 tokens {:.2f} ms\n",
+          name, graphs ? "captured" : "launched", times[0], times[1], times[2], times[3]);
+      sums.push_back(std::accumulate(times.begin(), times.end(), 0.0));
+    }
+    EXPECT_LT(sums[1], sums[0]) << name;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "convseq/answer/greedy.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "convseq/base/error.h"
 
@@ -42,13 +43,16 @@ class DecodingRows {
   int64_t eos_;
 };
 
-// Ended rows go on between two reads, but not past the last position that the model has.
+// Short answers end soon, so the first reads come after 1, 2, 4, … steps. Ended rows go on between
+// two reads, but not past the last position that the model has.
 bool is_read_due(int64_t steps, const Engine& engine, const GreedyOptions& options) {
   const ModelConfig& config = engine.config();
+  const int64_t between = engine.pace().steps_between_reads;
   const bool at_last_position =
       config.positions == Positions::Learned && steps == config.max_positions;
-  return steps % engine.pace().steps_between_reads == 0 || steps == options.max_tokens ||
-         at_last_position;
+  return steps % between == 0 ||
+         (steps < between && std::has_single_bit(static_cast<uint64_t>(steps))) ||
+         steps == options.max_tokens || at_last_position;
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "convseq/infer/torch_engine.h"
 
+#include <torch/cuda.h>
 #include <torch/types.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "convseq/infer/batch_shape.h"
 #include "convseq/infer/inference_scope.h"
 #include "convseq/infer/padded_ids.h"
 #include "convseq/infer/token_likelihood.h"
@@ -35,40 +38,81 @@ ClassScores to_host(const torch::Tensor& scores, int64_t rows) {  // [B,K]
   return result;
 }
 
-// log p(label | source) of each pair, [B,K]; `positions` are those of the label's tokens in [K,T].
-torch::Tensor label_scores(Seq2Seq& model, const TorchEncoded& encoded, const PaddedIds& labels,
-                           const torch::Tensor& positions) {
-  const int64_t batch = encoded.states.size(0);
-  const auto rows = torch::arange(batch, labels.ids.options());
+// The score of each pair of source and label: encoder output [B,S,d], lengths [B], labels [K,T],
+// positions of the labels' tokens in [K,T] -> [B,K].
+Tensors label_scores(Seq2Seq& model, const Tensors& in) {
+  const auto &encoded = in[0], &labels = in[2], &positions = in[3];
+  const int64_t batch = encoded.size(0), count = labels.size(0);
+  const auto rows = torch::arange(batch, labels.options());
   // The source's keys and values are computed once per row, then repeated for each label.
-  DecodeState state = model.start(encoded.states, encoded.lengths);
-  state.reorder(rows.repeat_interleave(labels.rows()));
-  const auto targets = labels.ids.repeat({batch, 1});  // [B·K,T]
+  DecodeState state = model.start(encoded, {in[1]});
+  state.reorder(rows.unsqueeze(1).expand({batch, count}).flatten());
+  const auto targets = labels.repeat({batch, 1});  // [B·K,T]
   const auto decoded = model.decode(decoder_inputs(model.config(), targets), state);
-  const auto all = (rows.unsqueeze(1) * labels.ids.numel() + positions).flatten();
+  const auto all = (rows.unsqueeze(1) * labels.numel() + positions).flatten();
   const auto likelihood = token_likelihood(model, decoded, targets, all);
-  return row_sums(likelihood.log, all, targets.sizes()).view({batch, labels.rows()});
+  return {row_sums(likelihood.log, all, targets.sizes()).view({batch, count})};
+}
+
+// Teacher forcing: encoder output [B,S,d], lengths [B], targets [B,T], positions of their tokens in
+// [B,T] -> the sums of the log-probabilities [B] float64 and of the right tokens [B] int64.
+Tensors target_likelihood(Seq2Seq& model, const Tensors& in) {
+  const auto &targets = in[2], &positions = in[3];
+  const auto decoded =
+      model.decode(decoder_inputs(model.config(), targets), in[0], nn::Lengths{in[1]});
+  const auto likelihood = token_likelihood(model, decoded, targets, positions);
+  return {row_sums(likelihood.log.to(torch::kFloat64), positions, targets.sizes()),
+          row_sums(likelihood.right.to(torch::kInt64), positions, targets.sizes())};
 }
 
 }  // namespace
 
-TorchEngine::TorchEngine(Seq2Seq& model, TorchEngineOptions options)
-    : model_(model), options_(options) {}
-
-torch::Device TorchEngine::device() const { return model_.parameters().front().device(); }
+TorchEngine::TorchEngine(Seq2Seq& model, const TorchEngineOptions& options)
+    : model_(model), options_(options), weights_(model.parameters()) {}
 
 DecodePace TorchEngine::pace() const {
   if (device().is_cpu()) return {.steps_between_reads = 1, .compact_below = 1};
   return {.steps_between_reads = 16, .compact_below = 0.5};
 }
 
+void TorchEngine::run(const std::function<void()>& work) { graphs_ ? graphs_->run(work) : work(); }
+
+Tensors TorchEngine::call(const std::string& function, const Tensors& inputs,
+                          const std::function<Tensors(const Tensors&)>& body) {
+  const auto infer = [&](const Tensors& in) {
+    const InferenceScope scope(model_);
+    return body(in);
+  };
+  return graphs_ ? graphs_->call(function, inputs, infer) : infer(inputs);
+}
+
+// Another stream may have written the weights, and a conversion may have moved them.
+void TorchEngine::follow_weights() {
+  const bool captures = device().is_cuda() && options_.graphs;
+  if (captures) torch::cuda::synchronize(device().index());
+  std::vector<const void*> addresses;
+  for (const auto& each : weights_) addresses.push_back(each.const_data_ptr());
+  if (addresses == addresses_) return;
+  addresses_ = std::move(addresses);
+  graphs_ = captures ? std::make_unique<GraphCache>(device()) : nullptr;
+}
+
 std::unique_ptr<Engine::Encoded> TorchEngine::encode(const std::vector<TokenIds>& sources) {
-  const InferenceScope scope(model_);
-  const PaddedIds source = pad(sources, {.pad_token = config().pad_token_id, .device = device()});
+  follow_weights();
+  PadOptions options{.pad_token = config().pad_token_id, .device = device()};
+  if (pads_shapes()) {
+    options.min_rows = padded_rows(std::ssize(sources));
+    options.min_width = padded_width(config(), std::max<int64_t>(1, longest(sources)));
+  }
   auto encoded = std::make_unique<TorchEncoded>();
-  encoded->states = model_.encode(source.ids, source.lengths);
-  encoded->lengths = source.lengths;
   encoded->rows = std::ssize(sources);
+  run([&] {
+    const PaddedIds source = pad(sources, options);
+    encoded->lengths = source.lengths;
+    encoded->states = call("encode", {source.ids, source.lengths.values}, [&](const Tensors& in) {
+      return Tensors{model_.encode(in[0], {in[1]})};
+    })[0];
+  });
   return encoded;
 }
 
@@ -78,35 +122,42 @@ std::unique_ptr<Engine::Decoding> TorchEngine::start(const Encoded& encoded, int
   const auto ids = source.lengths.values.options();
   const int64_t batch = source.states.size(0);
   auto decoding = std::make_unique<TorchDecoding>();
-  decoding->state = model_.start(source.states, source.lengths);
-  decoding->tokens = torch::full({batch, 1}, config().decoder_start_token_id, ids);
-  decoding->ended = torch::arange(batch, ids) >= source.rows;
   decoding->rows = source.rows;
+  run([&] {
+    decoding->state = model_.start(source.states, source.lengths);
+    decoding->tokens = torch::full({batch, 1}, config().decoder_start_token_id, ids);
+    decoding->ended = torch::arange(batch, ids) >= source.rows;
+  });
   return decoding;
 }
 
 void TorchEngine::step(Decoding& base, const Select& select) {
   const InferenceScope scope(model_);
   auto& decoding = static_cast<TorchDecoding&>(base);
-  auto logits = model_.step(decoding.tokens, decoding.state).squeeze(1);  // [B,V]
-  if (logits.scalar_type() != torch::kFloat64) logits = logits.to(torch::kFloat32);
-  torch::Tensor chosen = logits.argmax(-1);
-  if (!select.given.empty()) {
-    const std::vector<int64_t> given(select.given.begin(), select.given.end());
-    chosen.narrow(0, 0, decoding.rows).copy_(torch::tensor(given, torch::kInt64));
-  }
-  const auto log = logits.gather(1, chosen.unsqueeze(1)).squeeze(1) - logits.logsumexp(-1);
-  decoding.ids.push_back(chosen.masked_fill(decoding.ended, config().pad_token_id));
-  decoding.log.push_back(log.to(torch::kFloat32));
-  decoding.ended = decoding.ended | (chosen == config().eos_token_id);
-  decoding.tokens = decoding.ids.back().unsqueeze(1);
+  run([&] {
+    auto logits = model_.step(decoding.tokens, decoding.state).squeeze(1);  // [B,V]
+    if (logits.scalar_type() != torch::kFloat64) logits = logits.to(torch::kFloat32);
+    const torch::Tensor chosen = logits.argmax(-1);
+    if (!select.given.empty()) {
+      const std::vector<int64_t> given(select.given.begin(), select.given.end());
+      chosen.narrow(0, 0, decoding.rows).copy_(torch::tensor(given, torch::kInt64));
+    }
+    const auto log = logits.gather(1, chosen.unsqueeze(1)).squeeze(1) - logits.logsumexp(-1);
+    decoding.ids.push_back(chosen.masked_fill(decoding.ended, config().pad_token_id));
+    decoding.log.push_back(log.to(torch::kFloat32));
+    decoding.ended = decoding.ended | (chosen == config().eos_token_id);
+    decoding.tokens = decoding.ids.back().unsqueeze(1);
+  });
 }
 
 std::vector<ChosenTokens> TorchEngine::read(Decoding& base) {
   auto& decoding = static_cast<TorchDecoding&>(base);
   if (decoding.ids.empty()) return {};
-  const auto ids = torch::stack(decoding.ids).to(torch::kInt32).cpu();  // [steps,B]
-  const auto log = torch::stack(decoding.log).cpu();
+  torch::Tensor ids, log;  // [steps,B]
+  run([&] {
+    ids = torch::stack(decoding.ids).to(torch::kInt32).cpu();
+    log = torch::stack(decoding.log).cpu();
+  });
   std::vector<ChosenTokens> steps;
   for (int64_t step = 0; step < ids.size(0); ++step) {
     const int32_t* id = ids.data_ptr<int32_t>() + step * ids.size(1);
@@ -120,46 +171,61 @@ std::vector<ChosenTokens> TorchEngine::read(Decoding& base) {
 }
 
 void TorchEngine::reorder(Decoding& base, std::span<const int64_t> rows) {
-  const InferenceScope scope(model_);
   auto& decoding = static_cast<TorchDecoding&>(base);
-  const auto index = torch::tensor(std::vector<int64_t>(rows.begin(), rows.end()), torch::kInt64)
-                         .to(decoding.tokens.device());
-  decoding.state.reorder(index);
-  decoding.tokens = decoding.tokens.index_select(0, index);
-  decoding.ended = decoding.ended.index_select(0, index);
+  std::vector<int64_t> numbers(rows.begin(), rows.end());
+  if (pads_shapes()) numbers.resize(static_cast<size_t>(padded_rows(std::ssize(rows))));
   decoding.rows = std::ssize(rows);
+  run([&] {
+    const auto index = torch::tensor(numbers, torch::kInt64).to(device());
+    decoding.state.reorder(index);
+    decoding.tokens = decoding.tokens.index_select(0, index);
+    decoding.ended = decoding.ended.index_select(0, index);
+    decoding.ended.slice(0, decoding.rows).fill_(true);
+  });
 }
 
 ClassScores TorchEngine::score(const Encoded& base, const std::vector<TokenIds>& targets) {
-  const InferenceScope scope(model_);
   const auto& encoded = static_cast<const TorchEncoded&>(base);
-  const PaddedIds labels = pad(targets, {.pad_token = config().pad_token_id, .device = device()});
-  const auto positions = token_positions(targets, labels);
   const int64_t batch = encoded.states.size(0);
-  const int64_t at_once = std::max<int64_t>(1, options_.label_rows / labels.rows());
-  std::vector<torch::Tensor> scores;
-  for (int64_t begin = 0; begin < batch; begin += at_once) {
-    const int64_t end = std::min(begin + at_once, batch);
-    TorchEncoded piece;
-    piece.states = encoded.states.slice(0, begin, end);
-    piece.lengths = {encoded.lengths.values.slice(0, begin, end)};
-    scores.push_back(label_scores(model_, piece, labels, positions));
+  int64_t at_once = std::max<int64_t>(1, options_.label_rows / std::ssize(targets));
+  if (pads_shapes()) {  // pieces of one shape
+    at_once = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(at_once)));
   }
-  return to_host(torch::cat(scores), encoded.rows);
+  ClassScores result;
+  run([&] {
+    const PaddedIds labels = pad(targets, {.pad_token = config().pad_token_id, .device = device()});
+    const auto positions = token_positions(targets, labels);
+    Tensors scores;
+    for (int64_t begin = 0; begin < batch; begin += at_once) {
+      const int64_t end = std::min(begin + at_once, batch);
+      scores.push_back(call("score",
+                            {encoded.states.slice(0, begin, end),
+                             encoded.lengths.values.slice(0, begin, end), labels.ids, positions},
+                            [&](const Tensors& in) { return label_scores(model_, in); })[0]);
+    }
+    result = to_host(torch::cat(scores), encoded.rows);
+  });
+  return result;
 }
 
 std::vector<TokenNll> TorchEngine::token_nll(const Encoded& base,
                                              const std::vector<TokenIds>& targets) {
-  const InferenceScope scope(model_);
   const auto& encoded = static_cast<const TorchEncoded&>(base);
-  const PaddedIds target = pad(targets, {.pad_token = config().pad_token_id, .device = device()});
-  const auto positions = token_positions(targets, target);
-  const auto decoded =
-      model_.decode(decoder_inputs(config(), target.ids), encoded.states, encoded.lengths);
-  const auto likelihood = token_likelihood(model_, decoded, target.ids, positions);
-  const auto shape = target.ids.sizes();
-  const auto log = row_sums(likelihood.log.to(torch::kFloat64), positions, shape).cpu();
-  const auto right = row_sums(likelihood.right.to(torch::kInt64), positions, shape).cpu();
+  PadOptions options{.pad_token = config().pad_token_id, .device = device()};
+  options.min_rows = encoded.states.size(0);
+  if (pads_shapes()) {
+    options.min_width = padded_width(config(), std::max<int64_t>(1, longest(targets)));
+  }
+  torch::Tensor log, right;
+  run([&] {
+    const PaddedIds target = pad(targets, options);
+    const auto positions = token_positions(targets, target, pads_shapes() ? target.ids.numel() : 0);
+    const Tensors sums =
+        call("token_nll", {encoded.states, encoded.lengths.values, target.ids, positions},
+             [&](const Tensors& in) { return target_likelihood(model_, in); });
+    log = sums[0].cpu();
+    right = sums[1].cpu();
+  });
   std::vector<TokenNll> nlls;
   for (int64_t row = 0; row < encoded.rows; ++row) {
     nlls.push_back({.nll = -log.data_ptr<double>()[row],
@@ -170,9 +236,15 @@ std::vector<TokenNll> TorchEngine::token_nll(const Encoded& base,
 }
 
 ClassScores TorchEngine::classify(const Encoded& base) {
-  const InferenceScope scope(model_);
   const auto& encoded = static_cast<const TorchEncoded&>(base);
-  return to_host(model_.classify(encoded.states, encoded.lengths), encoded.rows);
+  ClassScores result;
+  run([&] {
+    const auto logits =
+        call("classify", {encoded.states, encoded.lengths.values},
+             [&](const Tensors& in) { return Tensors{model_.classify(in[0], {in[1]})}; })[0];
+    result = to_host(logits, encoded.rows);
+  });
+  return result;
 }
 
 }  // namespace convseq

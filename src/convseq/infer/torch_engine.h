@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "convseq/infer/graph_cache.h"
 #include "convseq/model/seq2seq.h"
 #include "convseq/runtime/engine.h"
 
@@ -9,13 +11,17 @@ namespace convseq {
 
 struct TorchEngineOptions {
   int64_t label_rows = 512;  // pairs of source and target that score() decodes at once
+  // Whether batches are padded up to few shapes; default: on a GPU, where a shape is captured.
+  std::optional<bool> pads_shapes = std::nullopt;
+  bool graphs = true;  // on a GPU, work is captured as CUDA graphs
 };
 
 // The Engine of a libtorch model, on the device and in the type that the model has at the time of
-// a call. The model may be in training: it is used without dropout and gradients.
+// encode(). The model may be in training: it is used without dropout and gradients, and its weights
+// may change between two batches; captured graphs stay valid where these keep their addresses.
 class TorchEngine : public Engine {
  public:
-  explicit TorchEngine(Seq2Seq& model, TorchEngineOptions options = {});
+  explicit TorchEngine(Seq2Seq& model, const TorchEngineOptions& options = {});
 
   const ModelConfig& config() const override { return model_.config(); }
   DecodePace pace() const override;
@@ -31,11 +37,23 @@ class TorchEngine : public Engine {
                                   const std::vector<TokenIds>& targets) override;
   ClassScores classify(const Encoded& encoded) override;
 
+  size_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
+
  private:
-  torch::Device device() const;
+  torch::Device device() const { return weights_.front().device(); }
+  bool pads_shapes() const { return options_.pads_shapes.value_or(device().is_cuda()); }
+
+  void run(const std::function<void()>& work);  // on the stream of the graphs, if there are any
+  // `body` without gradients and dropout, as a graph where there are any.
+  Tensors call(const std::string& function, const Tensors& inputs,
+               const std::function<Tensors(const Tensors&)>& body);
+  void follow_weights();
 
   Seq2Seq& model_;
   TorchEngineOptions options_;
+  std::vector<torch::Tensor> weights_;
+  std::vector<const void*> addresses_;  // of the weights, which the graphs read
+  std::unique_ptr<GraphCache> graphs_;
 };
 
 }  // namespace convseq
