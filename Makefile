@@ -3,6 +3,13 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD = build/$(PRESET)
 
+# The thread sanitizer is for the tests of what has threads, and wants addresses that are not random.
+ifeq ($(PRESET),tsan)
+CTEST = $(shell setarch -R true 2>/dev/null && echo setarch -R) ctest -L threads
+else
+CTEST = ctest -LE gpu
+endif
+
 SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
 
 .PHONY: all setup configure build program test test-long test-gpu check demo format format-check tidy goldens fuzz clean
@@ -25,7 +32,7 @@ program: configure  ## the program alone, without tests
 
 test: build  ## everything that needs no GPU
 	@tools/setup.sh tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE gpu
+	@$(CTEST) --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-gpu: build  ## what needs a GPU; fails where there is none
 	@ctest --test-dir $(BUILD) --output-on-failure -L gpu

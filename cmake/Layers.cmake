@@ -48,9 +48,10 @@ endfunction()
 # convseq_test(nn TORCH GPU SOURCES a_test.cpp ... LINK convseq_nn ...): suites whose names begin with
 # Gpu (say GPU where there are any) are run by `make test-gpu` alone, and fail where there is no GPU; those that
 # begin with Long by `make test-long`. Suites under MAY_SKIP need something that may not be there: each is an
-# entry of its own, of which ctest then says "Skipped", not "Passed".
+# entry of its own, of which ctest then says "Skipped", not "Passed". THREADS: what it tests starts threads, or is called
+# by several; these run under the thread sanitizer too.
 function(convseq_test folder)
-  cmake_parse_arguments(ARG "TORCH;GPU" "" "SOURCES;LINK;MAY_SKIP" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;GPU;THREADS" "" "SOURCES;LINK;MAY_SKIP" ${ARGN})
   if(ARG_TORCH AND NOT CONVSEQ_TORCH)
     return()
   endif()
@@ -74,6 +75,10 @@ function(convseq_test folder)
   add_test(NAME ${folder} COMMAND ${name} --gtest_brief=1 --gtest_filter=-Gpu*:Long*${apart})
   # Tiny tensors on many threads mostly wait for one another.
   set_tests_properties(${folder} PROPERTIES TIMEOUT 900 ENVIRONMENT OMP_NUM_THREADS=1)
+  if(ARG_THREADS)
+    add_dependencies(thread_tests ${name})
+    set_tests_properties(${folder} PROPERTIES LABELS threads)
+  endif()
   if(ARG_GPU)
     add_test(NAME ${folder}_gpu COMMAND ${name} --gtest_filter=Gpu*)
     set_tests_properties(${folder}_gpu PROPERTIES TIMEOUT 900 LABELS gpu)
