@@ -10,7 +10,7 @@ namespace {
 
 // Chosen by measurement.
 template <int kTapBlocks, bool kGlu>
-using ToeplitzBackwardWork = ToeplitzWork<32, 8, kGlu ? 5 : 9, kGlu && kTapBlocks == 5 ? 2 : 3>;
+using ToeplitzBackwardWork = ToeplitzWork<32, 8, kGlu ? 3 : 5, kGlu && kTapBlocks == 5 ? 2 : 3>;
 
 struct ToeplitzBackwardArrays {
   const bf16* x;
@@ -25,6 +25,7 @@ struct ToeplitzBackwardArrays {
 // belong to tap q − r, counted from the last; entries that belong to none are not used.
 template <int kTapBlocks>
 struct TapGradient {
+  static constexpr int kMaxKernel = (kTapBlocks - 1) * 8 + 1;
   static constexpr int kPitch = (kTapBlocks | 1) * 8;  // an odd number of eights: distinct banks
   static constexpr int kScratch = 8 * kPitch;          // floats per warp
   float sums[kTapBlocks + 1][4] = {};
@@ -47,7 +48,10 @@ struct TapGradient {
       *reinterpret_cast<float2*>(scratch + lane / 4 * kPitch + d * 8 + lane % 4 * 2) = both;
     }
     __syncwarp();
-    for (int diagonal = lane; diagonal < kernel; diagonal += kLanes) {
+#pragma unroll
+    for (int first = 0; first < kMaxKernel; first += kLanes) {
+      const int diagonal = first + lane;
+      if (diagonal >= kernel) break;
       float sum = 0;
 #pragma unroll
       for (int r = 0; r < 8; ++r) sum += scratch[r * kPitch + diagonal + r];
@@ -60,7 +64,6 @@ struct TapGradient {
 template <class Work, int kTapBlocks, bool kGlu>
 struct ToeplitzBackwardMemory {
   static constexpr int kWindowVectors = kSpanVectors + kTapBlocks - 1;
-  static constexpr int kMaxKernel = (kTapBlocks - 1) * 8 + 1;
   static constexpr int kGradientPitch = Work::kStrip + 1;
   static constexpr int kScratch = TapGradient<kTapBlocks>::kScratch;
   using Windows = ChannelRows<kWindowVectors>;
@@ -68,7 +71,8 @@ struct ToeplitzBackwardMemory {
   using Taps = SplitTaps<kTapBlocks>;
   static constexpr size_t kBytes =
       Work::kStrip * (Windows::kPitch + Rows::kPitch * (kGlu ? 2 : 1) + Taps::kBytes) +
-      sizeof(float) * (kScratch * Work::kWarps + kMaxKernel * kGradientPitch);
+      sizeof(float) *
+          (kScratch * Work::kWarps + TapGradient<kTapBlocks>::kMaxKernel * kGradientPitch);
   Windows dy;
   Rows x;
   Rows gates;
@@ -154,28 +158,27 @@ __global__ void __launch_bounds__(Work::kThreads, Work::kBlocksAtOnce)
     bf16* dx = arrays.dx + sequence * pitch + strip + lane.channel;
     const int time = lane.channel < channels ? shape.time : 0;
     const int real = min(time, real_length(arrays.lengths, own.batch, shape.time));
-    const ToeplitzRows windows{shape.channels, own.first + shape.left - shape.reach(),
+    const SequenceRows windows{shape.channels, own.first + shape.left - shape.reach(),
                                shape.dilation, time};
-    const ToeplitzRows inputs{pitch, own.first, shape.dilation, real};
-    const ToeplitzRows outputs{pitch, own.first, shape.dilation, time};
-    // The vectors of dy, of x and of its gates, one after the other.
-    constexpr int kX = Memory::kWindowVectors, kGates = kX + kSpanVectors;
+    const SequenceRows inputs{pitch, own.first, shape.dilation, real};
+    const SequenceRows outputs{pitch, own.first, shape.dilation, time};
+    struct Vectors {
+      uint4 dy, x, gate;
+    };
     __syncthreads();  // the previous span has been stored
-    for_vectors<Work, kGates + (kGlu ? kSpanVectors : 0), Work::kLoads>(
+    for_vectors<Work, Memory::kWindowVectors, Work::kLoads>(
         [&](int vec, bool wanted) {
           const int row = vec * 8 + lane.position;
-          if (vec < kX) return windows.load(dy, row, wanted);
-          if (vec < kGates) return inputs.load(x, row - kX * 8, wanted);
-          return inputs.load(x + shape.channels, row - kGates * 8, wanted);
+          const bool in_span = wanted && vec < kSpanVectors;
+          Vectors loaded{windows.load(dy, row, wanted), inputs.load(x, row, in_span), {}};
+          if constexpr (kGlu) loaded.gate = inputs.load(x + shape.channels, row, in_span);
+          return loaded;
         },
-        [&](int vec, const uint4& loaded) {
-          if (vec < kX) {
-            store_transposed(memory.dy, vec, lane.matrix_channel, loaded);
-          } else if (vec < kGates) {
-            store_transposed(memory.x, vec - kX, lane.matrix_channel, loaded);
-          } else {
-            store_transposed(memory.gates, vec - kGates, lane.matrix_channel, loaded);
-          }
+        [&](int vec, const Vectors& loaded) {
+          store_transposed(memory.dy, vec, lane.matrix_channel, loaded.dy);
+          if (vec >= kSpanVectors) return;
+          store_transposed(memory.x, vec, lane.matrix_channel, loaded.x);
+          if constexpr (kGlu) store_transposed(memory.gates, vec, lane.matrix_channel, loaded.gate);
         });
     __syncthreads();
     for (int c = threadIdx.x / kLanes; c < channels; c += Work::kWarps) {
@@ -191,7 +194,9 @@ __global__ void __launch_bounds__(Work::kThreads, Work::kBlocksAtOnce)
           [&](int vec, bool) { return load_transposed(rows, vec, lane.matrix_channel); },
           [&](int vec, const uint4& values) {
             const int row = vec * 8 + lane.position;
-            outputs.store(start, row, inputs.exists(row) ? values : uint4{});
+            const unsigned kept = inputs.exists(row) ? 0xffffffffu : 0;  // padding is set to zero
+            outputs.store(start, row,
+                          {values.x & kept, values.y & kept, values.z & kept, values.w & kept});
           });
     };
     store(memory.x, dx);

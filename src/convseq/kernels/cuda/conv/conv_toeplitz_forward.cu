@@ -7,7 +7,7 @@ namespace {
 
 // Chosen by measurement.
 template <int kTapBlocks, bool kGlu>
-using ToeplitzForwardWork = ToeplitzWork<64, 8, kGlu ? 5 : 9, kGlu || kTapBlocks == 5 ? 3 : 4>;
+using ToeplitzForwardWork = ToeplitzWork<64, 8, kGlu ? 5 : 9, 3>;
 
 struct ToeplitzForwardArrays {
   const bf16* x;
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(Work::kThreads, Work::kBlocksAtOnce)
     bf16* y = arrays.y + sequence * shape.channels + strip + lane.channel;
     const bool inside = lane.channel < channels;
     const int real = inside ? real_length(arrays.lengths, own.batch, shape.time) : 0;
-    const ToeplitzRows inputs{pitch, own.first - shape.left, shape.dilation, real};
-    const ToeplitzRows outputs{shape.channels, own.first, shape.dilation, inside ? shape.time : 0};
+    const SequenceRows inputs{pitch, own.first - shape.left, shape.dilation, real};
+    const SequenceRows outputs{shape.channels, own.first, shape.dilation, inside ? shape.time : 0};
     __syncthreads();  // the previous span has been stored
     if constexpr (kGlu) {
       struct Gated {
