@@ -178,6 +178,44 @@ void expect_steps_equal_the_whole(torch::Device device) {
   }
 }
 
+// The same where the device holds the position of each row, and with a gated linear unit before.
+void expect_steps_at_positions_equal_the_whole(torch::Device device) {
+  const torch::NoGradGuard no_grad;
+  for (const Shape& s : shapes()) {
+    if (s.geometry.alignment != Alignment::Causal) continue;
+    for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+      const auto options = torch::TensorOptions(device).dtype(type);
+      const auto projected = random_tensor({kBatch, s.time, 2 * s.channels}).to(options);
+      const auto logits = random_tensor({kBatch, s.time, s.heads * s.kernel}).to(options);
+      const auto taps = random_tensor({s.heads, s.kernel}).to(device);
+      const auto x = glu(projected, Lengths{});
+      const auto positions = torch::zeros({kBatch}, options.dtype(torch::kInt64));
+      // The ring of an earlier sequence: what it holds is before this one.
+      const auto rows = torch::ones({kBatch, s.geometry.reach(), s.channels}, options);
+      ConvRing plain{rows.clone(), 0, positions}, gated{rows.clone(), 0, positions},
+          dynamic{rows.clone(), 0, positions};
+      std::vector<torch::Tensor> steps, gated_steps, dynamic_steps;
+      for (int64_t t = 0; t < s.time; ++t) {
+        const auto now = x.narrow(1, t, 1);
+        steps.push_back(conv_step(now, taps, s.geometry, plain));
+        gated_steps.push_back(
+            glu_conv_step(projected.narrow(1, t, 1), taps, {}, s.geometry, gated));
+        dynamic_steps.push_back(
+            dynamic_conv_step(now, logits.narrow(1, t, 1), {}, s.geometry, dynamic));
+        positions.add_(1);
+      }
+      EXPECT_EQ(plain.position, 0);
+      const double tolerance = type == torch::kFloat32 ? 5e-6 : 8e-3;
+      const auto expected = conv(x, taps, {}, s.geometry).cpu().to(torch::kFloat64);
+      expect_near(torch::cat(steps, 1).cpu(), expected, tolerance, "conv_step");
+      expect_near(torch::cat(gated_steps, 1).cpu(), expected, tolerance, "glu_conv_step");
+      expect_near(torch::cat(dynamic_steps, 1).cpu(),
+                  dynamic_conv(x, logits, {}, s.geometry).cpu().to(torch::kFloat64), tolerance,
+                  "dynamic_conv_step");
+    }
+  }
+}
+
 // The same logits in rows with NaN padding, which must not be read.
 torch::Tensor in_padded_rows(const torch::Tensor& logits, int64_t padding) {
   const int64_t width = logits.size(2);
@@ -264,6 +302,7 @@ TEST(ConvKernels, GiveTheSameBitsOnTwoThreads) {
 TEST(ConvKernels, StepsEqualTheWholeSequence) {
   torch::manual_seed(2);
   expect_steps_equal_the_whole(torch::kCPU);
+  expect_steps_at_positions_equal_the_whole(torch::kCPU);
 }
 
 TEST(ConvKernels, TakeTensorsThatAreNotContiguous) {
@@ -383,6 +422,7 @@ TEST(GpuConv, StepsEqualTheWholeSequence) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   torch::manual_seed(2);
   expect_steps_equal_the_whole(torch::kCUDA);
+  expect_steps_at_positions_equal_the_whole(torch::kCUDA);
 }
 
 }  // namespace convseq::ops

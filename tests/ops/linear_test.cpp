@@ -98,6 +98,15 @@ TEST_P(Linear, FeedForwardEqualsFloat64OnACpu) {
 INSTANTIATE_TEST_SUITE_P(Sizes, Linear,
                          ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84}));
 
+TEST(LinearPlusResidual, IsTheSum) {
+  const auto x = random_tensor({3, 2, 8}), residual = random_tensor({3, 2, 8});
+  const auto up = random_tensor({16, 8}), down = random_tensor({8, 16});
+  expect_close(add_linear(residual, x, down.matmul(up)), x.matmul(down.matmul(up).t()) + residual,
+               1e-5);
+  expect_close(add_relu_feed_forward(residual, x, up, down),
+               x.matmul(up.t()).relu().matmul(down.t()) + residual, 1e-5);
+}
+
 class GpuLinear : public Linear {
  protected:
   void SetUp() override {
@@ -176,6 +185,40 @@ TEST_P(GpuLinear, RowsNeedNotBeContiguous) {
   const auto transposed = random_tensor({in, rows}).to(bf16()).t();
   EXPECT_TRUE(torch::equal(times_w(transposed), times_w(transposed.contiguous())));
 }
+
+// Few rows, as in decoding, have a kernel of their own.
+class GpuFewRows : public ::testing::TestWithParam<Sizes> {};
+
+TEST_P(GpuFewRows, EqualTheMatmulInFloat64) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(4);
+  const torch::NoGradGuard no_grad;
+  const auto [rows, in, out] = GetParam();
+  const auto x = random_tensor({rows, in}).to(torch::kBFloat16);
+  const auto w =
+      (random_tensor({out, in}) / std::sqrt(static_cast<double>(in))).to(torch::kBFloat16);
+  const auto down = w.t().contiguous();
+  const auto wide = [](const torch::Tensor& each) { return each.to(torch::kFloat64); };
+  const auto expected = wide(x).matmul(wide(w).t());
+  const auto y = linear_and_input(x.cuda(), w.cuda()).output;
+  expect_close(y, expected, 8e-3);
+  EXPECT_TRUE(torch::equal(y, linear_and_input(x.cuda(), w.cuda()).output));
+  if (out % 8 != 0) return;
+  const auto residual = random_tensor({rows, out}).to(torch::kBFloat16);
+  expect_close(add_linear(residual.cuda(), x.cuda(), w.cuda()), expected + wide(residual), 8e-3);
+  const auto hidden = wide(expected.relu().to(torch::kBFloat16));
+  expect_close(relu_feed_forward_and_input(x.cuda(), w.cuda(), down.cuda()).output,
+               hidden.matmul(wide(w)), 5e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuFewRows,
+                         ::testing::Values(Sizes{1, 8, 1}, Sizes{1, 512, 512}, Sizes{2, 40, 7},
+                                           Sizes{7, 512, 1024}, Sizes{16, 2048, 512},
+                                           Sizes{17, 768, 56}, Sizes{33, 3072, 768},
+                                           Sizes{48, 512, 2048}, Sizes{64, 512, 2048},
+                                           Sizes{64, 2048, 512}, Sizes{65, 512, 512},
+                                           Sizes{1, 512, 32128}, Sizes{16, 512, 32128},
+                                           Sizes{64, 512, 32128}));
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,
                          ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84},

@@ -46,6 +46,33 @@ struct AttentionBackward {
   float* delta = nullptr;    // [B,H,Tq], workspace
 };
 
+// One query per row, at a position of its own, against keys and values in memory: fp32 or bf16,
+// heads of 32, 64 or 128 channels, sums and softmax in fp32.
+struct AttentionStepShape {
+  Type type = Type::Bf16;
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t channels = 0;      // per head
+  int64_t keys = 0;          // of each row, room for more included
+  int64_t max_distance = 0;  // as above
+};
+
+struct AttentionStep {
+  AttentionRows q;              // [B,H,1,d]
+  AttentionRows k, v;           // [B,H,keys,d]
+  const float* bias = nullptr;  // [H, 2 max_distance + 1], by key − query, finite; null: none
+  const int64_t* lengths = nullptr;    // [B], number of keys that are not padding; null: all
+  const int64_t* positions = nullptr;  // [B], of the queries; null: all at the last key
+  // [B,H,1,d], or null: the key and the value of the query's own position, which are stored in k
+  // and v; `lengths` are then not used, since the keys up to that position are visible.
+  AttentionRows new_k, new_v;
+  AttentionRows y;  // [B,H,1,d], written; zero where no key is visible
+};
+
+bool has_attention_step_channels(int64_t channels);
+void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& arrays,
+                         Stream stream);
+
 bool is_aligned_for_attention(const AttentionRows& rows);
 inline int64_t attention_bias_parts(const AttentionShape& shape) {
   return (shape.keys + kAttentionKeys - 1) / kAttentionKeys;

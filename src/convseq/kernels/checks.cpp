@@ -35,6 +35,24 @@ void check_attention(const AttentionShape& shape, std::initializer_list<const At
   }
 }
 
+bool has_attention_step_channels(int64_t channels) {
+  return channels == 32 || channels == 64 || channels == 128;
+}
+
+void check_attention_step(const AttentionStepShape& shape, const AttentionStep& arrays) {
+  require(has_attention_step_channels(shape.channels),
+          "attention_step: heads of {} channels; must be 32, 64 or 128", shape.channels);
+  check_attention({.batch = shape.batch,
+                   .heads = shape.heads,
+                   .queries = 1,
+                   .keys = shape.keys,
+                   .max_distance = shape.max_distance},
+                  {&arrays.q, &arrays.k, &arrays.v, &arrays.y, &arrays.new_k, &arrays.new_v});
+  require((arrays.new_k.data == nullptr) == (arrays.new_v.data == nullptr) &&
+              (arrays.new_k.data == nullptr || arrays.positions != nullptr),
+          "attention_step: a new key needs a new value and a position");
+}
+
 void check_conv(const ConvShape& shape, const char* op) {
   require(shape.batch >= 0 && shape.time >= 0 && shape.channels >= 0,
           "{}: input is [{}, {}, {}]; no size may be negative", op, shape.batch, shape.time,
@@ -51,6 +69,13 @@ void check_conv(const ConvShape& shape, const char* op) {
 void check_dynamic_taps(const ConvShape& shape, const DynamicTaps& taps, const char* op) {
   const int64_t least = shape.heads * shape.kernel, stride = stride_of(shape, taps);
   require(stride >= least, "{}: stride of the taps is {}; must be ≥ {}", op, stride, least);
+}
+
+void check_select_token(const SelectTokenShape& shape) {
+  constexpr int64_t kMostRows = 65'535;  // blocks in the y dimension of a grid
+  require(shape.rows <= kMostRows, "select_token: {} rows; at most {}", shape.rows, kMostRows);
+  require(shape.classes >= 1 && shape.classes <= kMaxSize,
+          "select_token: {} classes; must be in 1..{}", shape.classes, kMaxSize);
 }
 
 void check_glu_cuda(const ConvShape& shape, const char* op) {

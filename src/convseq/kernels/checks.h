@@ -4,6 +4,7 @@
 
 #include "convseq/kernels/attention.h"
 #include "convseq/kernels/conv.h"
+#include "convseq/kernels/select_token.h"
 
 // All that the kernels refuse. Each function throws an Error that names the op, the value and what
 // is allowed. The definitions are in a .cpp file because nvcc does not compile fmt.
@@ -11,8 +12,12 @@ namespace convseq::kernels {
 
 void check_attention(const AttentionShape& shape, std::initializer_list<const AttentionRows*> all);
 
+void check_attention_step(const AttentionStepShape& shape, const AttentionStep& arrays);
+
 void check_conv(const ConvShape& shape, const char* op);
 void check_dynamic_taps(const ConvShape& shape, const DynamicTaps& taps, const char* op);
+
+void check_select_token(const SelectTokenShape& shape);
 
 // The same, and the limits of the CUDA kernels.
 void check_glu_cuda(const ConvShape& shape, const char* op);  // batch, time and channels alone

@@ -102,12 +102,14 @@ void dynamic_conv_backward_cuda(const ConvShape& shape, const DynamicConvBackwar
                                 Stream stream);
 
 // One more position of a causal convolution (time is 1): reads the last (k−1)·dilation inputs from
-// a ring buffer, slot = position mod (k−1)·dilation, and stores x in it.
+// a ring buffer, slot = position mod (k−1)·dilation, and stores x in it. On a GPU `glu` applies to
+// x, and each row may have its own position, which the kernel reads from memory.
 struct ConvStep {
-  const void* x = nullptr;             // [B,C]
+  const void* x = nullptr;             // [B,C], or [B,2C] with glu
   const float* static_taps = nullptr;  // [H,k], or null where `dynamic_taps` are given
   DynamicTaps dynamic_taps;            // [B,H,k]
   int64_t position = 0;                // of x: the number of positions before it
+  const int64_t* positions = nullptr;  // [B]; replaces `position` where not null; on a GPU
   void* ring = nullptr;                // [B,(k−1)·dilation,C]; null where that is empty
   void* y = nullptr;                   // [B,C]
 };

@@ -2,8 +2,9 @@
 
 #include "convseq/kernels/types.h"
 
-// Matmuls of bf16 on a GPU with fp32 sums and fused epilogues. They run on cuBLASLt, and on CUTLASS
-// where that is faster or has an epilogue that cuBLASLt lacks.
+// Matmuls of bf16 on a GPU with fp32 sums and fused epilogues. They run on cuBLASLt, on CUTLASS
+// where that is faster or has an epilogue that cuBLASLt lacks, and few rows on a kernel of their
+// own.
 namespace convseq::kernels {
 
 // A row-major matrix.
@@ -28,6 +29,9 @@ struct Matmul {
   int64_t out_stride = 0;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  // No kernel of the captured graph writes b, so that it may be loaded before the kernels that
+  // precede this one have finished.
+  bool constant_b = false;
 };
 
 void matmul_cuda(const Matmul& matmul, Stream stream);

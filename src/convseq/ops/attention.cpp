@@ -9,6 +9,9 @@ namespace convseq::ops {
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options) {
+  if (options.dropout == 0 && has_attention_step_kernel(q, k, v, bias)) {
+    return kernel::attention_of_last(q, k, v, bias, key_lengths);  // which sees all keys
+  }
   if (has_attention_kernel(q, k, bias, key_lengths, options)) {
     return kernel::attention(q, k, v, bias, key_lengths, options);
   }
@@ -26,6 +29,9 @@ torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, con
   require(positions.numel() == q.size(0) && cache.keys.size(0) == q.size(0),
           "attention_step: {} positions and a cache of {} rows for {} queries", positions.numel(),
           cache.keys.size(0), q.size(0));
+  if (has_attention_step_kernel(q, k, v, bias)) {
+    return kernel::attention_step(q, k, v, bias, positions, cache);
+  }
   return reference::attention_step(q, k, v, bias, positions, cache);
 }
 

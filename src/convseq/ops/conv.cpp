@@ -125,6 +125,13 @@ torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
 
 torch::Tensor glu_conv_step(const torch::Tensor& projected, const torch::Tensor& taps,
                             const Lengths& lengths, const ConvGeometry& geometry, ConvRing& ring) {
+  check_halves("glu_conv_step", projected);
+  check_input("glu_conv_step", projected, lengths);
+  check_step("glu_conv_step", projected, geometry, ring);
+  check_taps("glu_conv_step", projected.size(2) / 2, static_sizes("glu_conv_step", taps), geometry);
+  if (lengths.all_full() && has_glu_conv_step_kernel(projected, taps, ring)) {
+    return kernel::glu_conv_step(projected, taps, geometry, ring);
+  }
   return conv_step(glu(projected, lengths), taps, geometry, ring);
 }
 

@@ -19,6 +19,20 @@ OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::
   return {reference::relu_feed_forward(x, up, down), x};
 }
 
+torch::Tensor add_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                         const torch::Tensor& weight) {
+  if (has_add_linear_kernel(residual, x, weight)) return kernel::add_linear(residual, x, weight);
+  return residual + reference::linear(x, weight);
+}
+
+torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                    const torch::Tensor& up, const torch::Tensor& down) {
+  if (has_linear_kernel(x, up) && has_add_linear_kernel(residual, x, down)) {
+    return kernel::add_relu_feed_forward(residual, x, up, down);
+  }
+  return residual + reference::relu_feed_forward(x, up, down);
+}
+
 MatmulTuning::MatmulTuning() { kernels::tune_matmuls(true); }
 MatmulTuning::~MatmulTuning() { kernels::tune_matmuls(false); }
 

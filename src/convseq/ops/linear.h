@@ -13,6 +13,13 @@ OutputAndInput linear_and_input(const torch::Tensor& x, const torch::Tensor& wei
 OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::Tensor& up,
                                            const torch::Tensor& down);
 
+// residual + x Wᵀ, and residual + relu(x W_upᵀ) W_downᵀ: for inference. On a GPU the residual is
+// added in the epilogue of the last matmul.
+torch::Tensor add_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                         const torch::Tensor& weight);
+torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                    const torch::Tensor& up, const torch::Tensor& down);
+
 // While an instance lives, matmuls of a new size are timed with several algorithms, and the fastest
 // is kept for the rest of the process: for work that repeats.
 class MatmulTuning {

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "convseq/base/error.h"
+#include "convseq/ops/kernel/select_token.h"
 #include "convseq/ops/reference/select_token.h"
 
 namespace convseq::ops {
@@ -17,12 +18,23 @@ TokenSelection start_selection(int64_t batch, int64_t capacity, int64_t start, i
           .next = torch::full({batch, 1}, start, integers)};
 }
 
+void restart_selection(int64_t start, int64_t pad, TokenSelection& selection) {
+  selection.ids.fill_(pad);
+  selection.log_probabilities.zero_();
+  selection.lengths.zero_();
+  selection.ended.zero_();
+  selection.next.fill_(start);
+}
+
 void select_token(const torch::Tensor& logits, const SelectTokenOptions& options,
                   TokenSelection& selection) {
   const auto rows = logits.flatten(0, -2);
   require(rows.size(0) == selection.ids.size(0) && rows.size(1) > 0,
           "select_token: logits are {}; must be [{}, vocabulary]", c10::str(logits.sizes()),
           selection.ids.size(0));
+  if (has_select_token_kernel(rows, selection)) {
+    return kernel::select_token(rows, options, selection);
+  }
   reference::select_token(rows, options, selection);
 }
 

@@ -12,4 +12,8 @@ void attention_backward_cuda(const AttentionShape&, const AttentionBackward&, St
   fail_no_cuda("attention");
 }
 
+void attention_step_cuda(const AttentionStepShape&, const AttentionStep&, Stream) {
+  fail_no_cuda("attention_step");
+}
+
 }  // namespace convseq::kernels

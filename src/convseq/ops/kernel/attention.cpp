@@ -35,6 +35,30 @@ torch::Tensor new_rows(const torch::Tensor& like) {
       like.sizes(), {time * heads * channels, channels, heads * channels, 1}, like.options());
 }
 
+// A bias by distance and lengths, as the kernels read them; undefined where there are none.
+torch::Tensor kernel_bias(const torch::Tensor& bias, const torch::Tensor& q) {
+  if (!bias.defined()) return bias;
+  require(bias.size(0) == q.size(1) && bias.size(1) % 2 == 1 && bias.device() == q.device(),
+          "attention: bias is {} on {}; must be [{}, 2 max_distance + 1] on {}",
+          c10::str(bias.sizes()), bias.device().str(), q.size(1), q.device().str());
+  return bias.to(torch::kFloat32).contiguous();
+}
+
+torch::Tensor kernel_lengths(const Lengths& lengths, const torch::Tensor& q) {
+  if (lengths.all_full()) return {};
+  require(lengths.values.numel() == q.size(0), "attention: {} lengths for {} rows",
+          lengths.values.numel(), q.size(0));
+  return lengths.values.to(q.device(), torch::kInt64).contiguous();
+}
+
+void check_rows(const torch::Tensor& rows, const torch::Tensor& q, int64_t keys) {
+  require(rows.sizes() == at::IntArrayRef({q.size(0), q.size(1), keys, q.size(3)}) &&
+              rows.scalar_type() == q.scalar_type() && rows.device() == q.device(),
+          "attention: keys or values are {} {} on {}; queries are {} {} on {}",
+          c10::toString(rows.scalar_type()), c10::str(rows.sizes()), rows.device().str(),
+          c10::toString(q.scalar_type()), c10::str(q.sizes()), q.device().str());
+}
+
 kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
                                  const torch::Tensor& bias, bool causal) {
   return {.batch = q.size(0),
@@ -107,30 +131,64 @@ class Attention : public torch::autograd::Function<Attention> {
   }
 };
 
+// `step` holds the arrays that differ; this adds queries, keys, values, bias and output.
+torch::Tensor run_step(const torch::Tensor& queries, const torch::Tensor& keys,
+                       const torch::Tensor& values, const torch::Tensor& by_distance,
+                       kernels::AttentionStep step) {
+  const c10::DeviceGuard guard(queries.device());
+  const auto q = aligned(queries), bias = kernel_bias(by_distance, queries);
+  const auto y = new_rows(q);
+  step.q = rows_of(q);
+  step.k = rows_of(keys);
+  step.v = rows_of(values);
+  step.bias = pointer_or_null<float>(bias);
+  step.y = rows_of(y);
+  kernels::attention_step_cuda({.type = kernel_type(q),
+                                .batch = q.size(0),
+                                .heads = q.size(1),
+                                .channels = q.size(3),
+                                .keys = keys.size(2),
+                                .max_distance = bias.defined() ? bias.size(1) / 2 : 0},
+                               step, current_cuda_stream());
+  return y;
+}
+
 }  // namespace
+
+torch::Tensor attention_of_last(const torch::Tensor& q, const torch::Tensor& keys,
+                                const torch::Tensor& values, const torch::Tensor& bias,
+                                const Lengths& key_lengths) {
+  for (const auto* each : {&keys, &values}) check_rows(*each, q, keys.size(2));
+  const auto k = aligned(keys), v = aligned(values);
+  const auto lengths = kernel_lengths(key_lengths, q);
+  return run_step(q, k, v, bias, {.lengths = pointer_or_null<int64_t>(lengths)});
+}
+
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& keys,
+                             const torch::Tensor& values, const torch::Tensor& bias,
+                             const torch::Tensor& positions, AttentionCache& cache) {
+  for (const auto* each : {&cache.keys, &cache.values}) {
+    check_rows(*each, q, cache.keys.size(2));
+    require(each->is_contiguous(), "attention_step: the cache is not contiguous");
+  }
+  for (const auto* each : {&keys, &values}) check_rows(*each, q, 1);
+  require(positions.scalar_type() == torch::kInt64 && positions.device() == q.device() &&
+              positions.is_contiguous(),
+          "attention_step: positions are {} on {}; must be int64 on {}",
+          c10::toString(positions.scalar_type()), positions.device().str(), q.device().str());
+  const auto k = aligned(keys), v = aligned(values);
+  return run_step(
+      q, cache.keys, cache.values, bias,
+      {.positions = positions.const_data_ptr<int64_t>(), .new_k = rows_of(k), .new_v = rows_of(v)});
+}
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options) {
-  for (const auto* each : {&k, &v}) {
-    require(each->sizes() == at::IntArrayRef({q.size(0), q.size(1), k.size(2), q.size(3)}) &&
-                each->scalar_type() == q.scalar_type() && each->device() == q.device(),
-            "attention: keys or values are {} {} on {}; queries are {} {} on {}",
-            c10::toString(each->scalar_type()), c10::str(each->sizes()), each->device().str(),
-            c10::toString(q.scalar_type()), c10::str(q.sizes()), q.device().str());
-  }
+  for (const auto* each : {&k, &v}) check_rows(*each, q, k.size(2));
   std::optional<torch::Tensor> by_distance, lengths;
-  if (bias.defined()) {
-    require(bias.size(0) == q.size(1) && bias.size(1) % 2 == 1 && bias.device() == q.device(),
-            "attention: bias is {} on {}; must be [{}, 2 max_distance + 1] on {}",
-            c10::str(bias.sizes()), bias.device().str(), q.size(1), q.device().str());
-    by_distance = bias.to(torch::kFloat32).contiguous();
-  }
-  if (!key_lengths.all_full()) {
-    require(key_lengths.values.numel() == q.size(0), "attention: {} lengths for {} rows",
-            key_lengths.values.numel(), q.size(0));
-    lengths = key_lengths.values.to(q.device(), torch::kInt64).contiguous();
-  }
+  if (bias.defined()) by_distance = kernel_bias(bias, q);
+  if (!key_lengths.all_full()) lengths = kernel_lengths(key_lengths, q);
   return Attention::apply(q, k, v, by_distance, lengths, options.causal);
 }
 
@@ -155,6 +213,16 @@ bool has_attention_kernel(const torch::Tensor& q, const torch::Tensor& k, const 
   const bool plain = key_lengths.all_full() && (!options.causal || queries == keys);
   return !(plain && queries > 1 && keys > kManyKeys) &&
          has_attention_kernel(q.options(), q.size(3), options.dropout, 0);
+}
+
+bool has_attention_step_kernel(const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, const torch::Tensor& bias) {
+  const bool wants_gradients = torch::GradMode::is_enabled() &&
+                               (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  return is_fp32_or_bf16_on_cuda(q) && q.size(2) == 1 && !wants_gradients &&
+         kernels::has_attention_step_channels(q.size(3)) &&
+         (!bias.defined() ||
+          (is_by_distance(bias) && bias.size(1) / 2 <= kernels::kAttentionMaxDistance));
 }
 
 }  // namespace convseq::ops

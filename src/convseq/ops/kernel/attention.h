@@ -14,12 +14,25 @@ bool has_attention_kernel(const torch::Tensor& q, const torch::Tensor& k, const 
 bool has_attention_kernel(const torch::TensorOptions& inputs, int64_t channels, double dropout,
                           int64_t max_distance);
 
+// The same for one query per row without gradients: fp32 or bf16 on a GPU, heads of 32, 64 or 128
+// channels, no bias or one by distance.
+bool has_attention_step_kernel(const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, const torch::Tensor& bias);
+
 namespace kernel {
 
 // kernels/attention.h, forward and backward.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);
+
+// One query per row at the last of the keys, without gradients.
+torch::Tensor attention_of_last(const torch::Tensor& q, const torch::Tensor& k,
+                                const torch::Tensor& v, const torch::Tensor& bias,
+                                const Lengths& key_lengths);
+torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                             const torch::Tensor& bias, const torch::Tensor& positions,
+                             AttentionCache& cache);
 
 }  // namespace kernel
 }  // namespace convseq::ops

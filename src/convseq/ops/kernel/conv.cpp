@@ -233,18 +233,18 @@ torch::Tensor convolve(const torch::Tensor& x, const torch::Tensor& taps, const 
 }
 
 // `step` holds the taps. The kernel reads the ring and appends x to it.
-torch::Tensor run_step(const torch::Tensor& x, int64_t heads, const ConvGeometry& geometry,
-                       ConvRing& ring, kernels::ConvStep step) {
-  const ConvShape shape = shape_of(x, heads, geometry, /*glu=*/false);
+torch::Tensor run_step(const torch::Tensor& x, const ConvShape& shape, ConvRing& ring,
+                       kernels::ConvStep step) {
   const auto input = x.contiguous();
   auto y = outputs_like(x, shape);
   ring.rows = ring.rows.contiguous();
   step.x = input.const_data_ptr();
   step.position = ring.position;
-  step.ring = geometry.reach() == 0 ? nullptr : ring.rows.mutable_data_ptr();
+  step.positions = pointer_or_null<int64_t>(ring.positions);
+  step.ring = ring.rows.numel() == 0 ? nullptr : ring.rows.mutable_data_ptr();
   step.y = y.mutable_data_ptr();
   launch<kernels::ConvStep>(kernels::conv_step_cpu, kernels::conv_step_cuda, x, shape, step);
-  ++ring.position;
+  if (!ring.positions.defined()) ++ring.position;
   return y;
 }
 
@@ -274,14 +274,22 @@ torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logi
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring) {
   const auto fp32 = static_taps(taps);
-  return run_step(x, taps.size(0), geometry, ring, {.static_taps = fp32.const_data_ptr<float>()});
+  return run_step(x, shape_of(x, taps.size(0), geometry, /*glu=*/false), ring,
+                  {.static_taps = fp32.const_data_ptr<float>()});
+}
+
+torch::Tensor glu_conv_step(const torch::Tensor& projected, const torch::Tensor& taps,
+                            const ConvGeometry& geometry, ConvRing& ring) {
+  const auto fp32 = static_taps(taps);
+  return run_step(projected, shape_of(projected, taps.size(0), geometry, /*glu=*/true), ring,
+                  {.static_taps = fp32.const_data_ptr<float>()});
 }
 
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
                                 const DynamicTapOptions& options, const ConvGeometry& geometry,
                                 ConvRing& ring) {
   const KernelTaps taps(tap_logits, options);
-  return run_step(x, tap_logits.size(2), geometry, ring,
+  return run_step(x, shape_of(x, tap_logits.size(2), geometry, /*glu=*/false), ring,
                   {.dynamic_taps = DynamicConv::taps_of(taps.values, taps.softmax)});
 }
 
@@ -295,7 +303,12 @@ bool has_conv_step_kernel(const torch::Tensor& x, const torch::Tensor& taps, con
   const bool wants_gradients =
       torch::GradMode::is_enabled() && (x.requires_grad() || taps.requires_grad());
   return has_conv_kernel(x) && x.size(1) == 1 && !wants_gradients &&
-         ring.rows.scalar_type() == x.scalar_type() && !ring.positions.defined();
+         ring.rows.scalar_type() == x.scalar_type() && (x.is_cuda() || !ring.positions.defined());
+}
+
+bool has_glu_conv_step_kernel(const torch::Tensor& projected, const torch::Tensor& taps,
+                              const ConvRing& ring) {
+  return projected.is_cuda() && has_conv_step_kernel(projected, taps, ring);
 }
 
 }  // namespace convseq::ops

@@ -10,6 +10,10 @@ bool has_conv_kernel(const torch::Tensor& x);
 // One position of such inputs, without gradients: x [B,1,C], taps [H,k] or [B,1,H,k].
 bool has_conv_step_kernel(const torch::Tensor& x, const torch::Tensor& taps, const ConvRing& ring);
 
+// The same after a gated linear unit, on a GPU.
+bool has_glu_conv_step_kernel(const torch::Tensor& projected, const torch::Tensor& taps,
+                              const ConvRing& ring);
+
 // Static taps [H,k], fp32 or bf16 on a GPU.
 bool has_tap_softmax_kernel(const torch::Tensor& logits);
 
@@ -26,6 +30,8 @@ torch::Tensor dynamic_conv(const torch::Tensor& x, const torch::Tensor& tap_logi
                            const DynamicTapOptions& options, const ConvGeometry& geometry);
 torch::Tensor conv_step(const torch::Tensor& x, const torch::Tensor& taps,
                         const ConvGeometry& geometry, ConvRing& ring);
+torch::Tensor glu_conv_step(const torch::Tensor& projected, const torch::Tensor& taps,
+                            const ConvGeometry& geometry, ConvRing& ring);
 torch::Tensor dynamic_conv_step(const torch::Tensor& x, const torch::Tensor& tap_logits,
                                 const DynamicTapOptions& options, const ConvGeometry& geometry,
                                 ConvRing& ring);

@@ -52,6 +52,7 @@ void run(kernels::Matmul matmul, const torch::Tensor& out, const torch::Tensor& 
   if (addend.defined()) matmul.c = addend.const_data_ptr();
   matmul.workspace = workspace.mutable_data_ptr();
   matmul.workspace_bytes = static_cast<size_t>(bytes);
+  matmul.constant_b = !torch::GradMode::is_enabled();
   kernels::matmul_cuda(matmul, current_cuda_stream());
 }
 
@@ -64,9 +65,10 @@ torch::Tensor empty_rows(const torch::Tensor& x, int64_t width) {
   return torch::empty_strided(sizes, strides, x.options());
 }
 
-// x Wᵀ
+// x Wᵀ (+ addend)
 torch::Tensor times_transpose(const torch::Tensor& x, const torch::Tensor& weight,
-                              Epilogue epilogue = Epilogue::Plain) {
+                              Epilogue epilogue = Epilogue::Plain,
+                              const torch::Tensor& addend = {}) {
   const auto rows = as_rows(x);
   const auto out = empty_rows(x, weight.size(0));
   run({.rows = rows.size(0),
@@ -75,7 +77,7 @@ torch::Tensor times_transpose(const torch::Tensor& x, const torch::Tensor& weigh
        .epilogue = epilogue,
        .a = matrix(rows),
        .b = transpose_of(weight)},
-      out);
+      out, addend);
   return out;
 }
 
@@ -192,7 +194,26 @@ OutputAndInput relu_feed_forward_and_input(const torch::Tensor& x, const torch::
   return {both[0], both[1]};
 }
 
+torch::Tensor add_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                         const torch::Tensor& weight) {
+  return times_transpose(x, weight, Epilogue::Plain, residual.contiguous());
+}
+
+torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                    const torch::Tensor& up, const torch::Tensor& down) {
+  return add_linear(residual, times_transpose(x, up, Epilogue::Relu), down);
+}
+
 }  // namespace kernel
+
+bool has_add_linear_kernel(const torch::Tensor& residual, const torch::Tensor& x,
+                           const torch::Tensor& weight) {
+  const bool wants_gradients =
+      torch::GradMode::is_enabled() &&
+      (residual.requires_grad() || x.requires_grad() || weight.requires_grad());
+  return has_linear_kernel(x, weight) && !wants_gradients &&
+         residual.scalar_type() == x.scalar_type() && weight.size(0) % kAligned == 0;
+}
 
 bool has_linear_kernel(const torch::Tensor& x, const torch::Tensor& weight) {
   return x.is_cuda() && kernels::built_with_matmuls() && x.scalar_type() == torch::kBFloat16 &&

@@ -5,6 +5,7 @@ namespace convseq::kernels {
 namespace {
 
 constexpr int kThreads = 128;
+constexpr int kLoads = 8;  // of past inputs, in flight at once
 
 struct StepShape {
   int64_t batch;
@@ -12,15 +13,26 @@ struct StepShape {
   int heads;
   int kernel;
   int dilation;
+  bool glu;
   int64_t position;
   int64_t tap_stride;  // from one row to the next; 0: all rows share one set
   bool softmax;        // apply a softmax to the taps
 };
 
+// x, or its gated linear unit, rounded as a separate kernel would store it.
+template <class T>
+__device__ T step_input(const StepShape& shape, const T* x, int64_t row, int channel) {
+  if (!shape.glu) return x[row * shape.channels + channel];
+  const T* from = x + row * 2 * shape.channels + channel;
+  return from_float<T>(to_float(from[0]) * sigmoid(to_float(from[shape.channels])));
+}
+
 // One thread per channel of a row: no other thread accesses its slots of the ring buffer.
 template <class T, class Tap>
 __global__ void __launch_bounds__(kThreads)
-    conv_step_kernel(StepShape shape, const T* x, const Tap* taps, T* ring, T* y) {
+    conv_step_kernel(StepShape shape, const int64_t* positions, const T* x, const Tap* taps,
+                     T* ring, T* y) {
+  grid_dependency_wait();
   const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (index >= shape.batch * shape.channels) return;
   const int64_t row = index / shape.channels;
@@ -29,17 +41,30 @@ __global__ void __launch_bounds__(kThreads)
   const TapSet<Tap> own(taps + row * shape.tap_stride + head * shape.kernel, shape.kernel,
                         shape.softmax);
 
-  const int64_t slots = int64_t{shape.kernel - 1} * shape.dilation;
+  const T now = step_input(shape, x, row, channel);
+  const int past = shape.kernel - 1;
+  const int64_t position = positions == nullptr ? shape.position : positions[row];
+  const int64_t slots = int64_t{past} * shape.dilation;
+  const int64_t slot = slots == 0 ? 0 : position % slots;
   T* own_ring = ring + row * slots * shape.channels + channel;
   float sum = 0;
-  for (int j = 0; j + 1 < shape.kernel; ++j) {
-    const int64_t position = shape.position - int64_t{shape.kernel - 1 - j} * shape.dilation;
-    if (position < 0) continue;  // before the sequence
-    sum += own.at(j) * to_float(own_ring[position % slots * shape.channels]);
+  for (int first = 0; first < past; first += kLoads) {
+    T values[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const int64_t back = int64_t{past - first - i} * shape.dilation;
+      values[i] = from_float<T>(0);
+      if (back <= 0 || back > position) continue;  // no tap, or before the sequence
+      const int64_t from = back > slot ? slot - back + slots : slot - back;
+      values[i] = own_ring[from * shape.channels];
+    }
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (first + i < past) sum += own.at(first + i) * to_float(values[i]);
+    }
   }
-  const T now = x[index];
-  y[index] = from_float<T>(sum + own.at(shape.kernel - 1) * to_float(now));
-  if (slots > 0) own_ring[shape.position % slots * shape.channels] = now;
+  y[index] = from_float<T>(sum + own.at(past) * to_float(now));
+  if (slots > 0) own_ring[slot * shape.channels] = now;
 }
 
 template <class T, class Tap>
@@ -52,12 +77,13 @@ void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps
                        static_cast<int>(shape.heads),
                        static_cast<int>(shape.kernel),
                        static_cast<int>(shape.dilation),
+                       shape.glu,
                        arrays.position,
                        shared ? 0 : stride_of(shape, arrays.dynamic_taps),
                        !shared && arrays.dynamic_taps.softmax};
-  conv_step_kernel<T, Tap><<<blocks, kThreads, 0, stream>>>(step, static_cast<const T*>(arrays.x),
-                                                            taps, static_cast<T*>(arrays.ring),
-                                                            static_cast<T*>(arrays.y));
+  launch_dependent(conv_step_kernel<T, Tap>, blocks, kThreads, 0, stream, step, arrays.positions,
+                   static_cast<const T*>(arrays.x), taps, static_cast<T*>(arrays.ring),
+                   static_cast<T*>(arrays.y));
 }
 
 }  // namespace

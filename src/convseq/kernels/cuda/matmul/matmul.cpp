@@ -11,6 +11,7 @@
 
 #include "convseq/base/error.h"
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
+#include "convseq/kernels/cuda/matmul/matmul_few_rows.h"
 
 namespace convseq::kernels {
 namespace {
@@ -276,6 +277,11 @@ void matmul_cuda(const Matmul& matmul, Stream on) {
   if (matmul.rows == 0 || matmul.columns == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
   if (matmul.epilogue == Epilogue::ReluBackward) return cutlass_matmul(matmul, stream);
+  if (has_few_rows_matmul(matmul)) {
+    Matmul few = matmul;
+    few.constant_b = matmul.constant_b && is_capturing(stream);
+    return few_rows_matmul(few, stream);
+  }
   const cublasLtHandle_t handle = handle_of_device();
   const Call call(matmul);
   const Algorithm algorithm = Algorithms::of_process().find(matmul, call, handle, stream);

@@ -1,0 +1,236 @@
+#include <cfloat>
+
+#include "convseq/kernels/cuda/cluster.cuh"
+
+namespace convseq::kernels {
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kLanes;
+constexpr int kLoads = 4;  // of keys and of values, in flight at once
+constexpr int kMostSplits = 8;
+
+// How a warp reads keys: 16 bytes per lane, neighbouring lanes for one key, several keys at once.
+template <class T, int kChannels>
+struct KeyLayout {
+  static constexpr int kPack = 16 / sizeof(T);
+  static constexpr int kKeyLanes = kChannels / kPack;
+  static constexpr int kKeys = kLanes / kKeyLanes;  // per load
+  static constexpr int kTile = kKeys * kLoads;
+};
+
+// Online softmax over some of the keys: Σ weight and Σ weight · value with weights 2^(score − max).
+template <int N>
+struct SoftmaxSums {
+  float max_score = -FLT_MAX;
+  float weight = 0;
+  float values[N] = {};
+
+  __device__ void rescale(float to) {
+    const float factor = exp2f(max_score - to);
+    max_score = to;
+    weight *= factor;
+#pragma unroll
+    for (float& value : values) value *= factor;
+  }
+};
+
+// Over the lanes of a warp that are a multiple of kFirst apart: they hold the same channels.
+template <int kFirst, int N>
+__device__ void merge_lanes(SoftmaxSums<N>& sums) {
+  float max_score = sums.max_score;
+#pragma unroll
+  for (int step = kFirst; step < kLanes; step *= 2) {
+    max_score = fmaxf(max_score, __shfl_xor_sync(kAllLanes, max_score, step));
+  }
+  sums.rescale(max_score);
+#pragma unroll
+  for (int step = kFirst; step < kLanes; step *= 2) {
+    sums.weight += __shfl_xor_sync(kAllLanes, sums.weight, step);
+#pragma unroll
+    for (float& value : sums.values) value += __shfl_xor_sync(kAllLanes, value, step);
+  }
+}
+
+// The sums of some keys, one value per channel, in shared memory.
+template <int kChannels>
+struct SharedSums {
+  float max_score;
+  float weight;
+  float values[kChannels];
+};
+
+// The sums of `count` parts for one channel, in the order of the parts.
+template <class Part>
+__device__ SoftmaxSums<1> merge_parts(int count, int channel, Part part) {
+  SoftmaxSums<1> total;
+  for (int i = 0; i < count; ++i) total.max_score = fmaxf(total.max_score, part(i)->max_score);
+  for (int i = 0; i < count; ++i) {
+    const float factor = exp2f(part(i)->max_score - total.max_score);
+    total.weight += factor * part(i)->weight;
+    total.values[0] += factor * part(i)->values[channel];
+  }
+  return total;
+}
+
+template <class T>
+__device__ T* row_of(const AttentionRows& rows, int row, int head) {
+  return const_cast<T*>(static_cast<const T*>(rows.data)) + row * rows.batch + head * rows.head;
+}
+
+// The keys of one row and head, of which the last may be new.
+template <class T>
+struct StepKeys {
+  T *keys, *values;
+  const T *new_key = nullptr, *new_value = nullptr;
+  int position;  // of the query
+  int visible;   // number of keys
+
+  __device__ StepKeys(const AttentionStepShape& shape, const AttentionStep& arrays, int row,
+                      int head)
+      : keys(row_of<T>(arrays.k, row, head)), values(row_of<T>(arrays.v, row, head)) {
+    const int capacity = static_cast<int>(shape.keys);
+    position = arrays.positions == nullptr ? capacity - 1 : static_cast<int>(arrays.positions[row]);
+    visible = real_length(arrays.lengths, row, capacity);
+    if (arrays.new_k.data == nullptr) return;
+    visible = min(position + 1, capacity);
+    if (position >= capacity) return;  // no room: the new key is left out
+    new_key = row_of<T>(arrays.new_k, row, head);
+    new_value = row_of<T>(arrays.new_v, row, head);
+  }
+  __device__ bool is_new(int key) const { return new_key != nullptr && key == position; }
+};
+
+// The tiles of keys take turns among the warps of the kSplits blocks of a row and head, so that the
+// work is even at every length. With several splits these blocks are a cluster, and its first block
+// adds their sums.
+template <class T, int kChannels, int kSplits>
+__global__ void CONVSEQ_CLUSTER(kSplits) __launch_bounds__(kThreads)
+    attention_step_kernel(AttentionStepShape shape, AttentionStep arrays) {
+  using Layout = KeyLayout<T, kChannels>;
+  constexpr int kPack = Layout::kPack;
+  constexpr float kLog2e = 1.44269504f;
+  __shared__ SharedSums<kChannels> of_warps[kWarps];
+  __shared__ SharedSums<kChannels> of_block;
+  grid_dependency_wait();
+
+  const int split = blockIdx.x, head = blockIdx.y, row = blockIdx.z;
+  const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  const int group = lane / Layout::kKeyLanes, channel = lane % Layout::kKeyLanes * kPack;
+  const StepKeys<T> step(shape, arrays, row, head);
+  const int max_distance = static_cast<int>(shape.max_distance);
+  const float* bias = arrays.bias == nullptr
+                          ? nullptr
+                          : arrays.bias + int64_t{head} * (2 * max_distance + 1) + max_distance;
+  float query[kPack];
+  load_values(row_of<T>(arrays.q, row, head) + channel, query);
+
+  SoftmaxSums<kPack> sums;
+  for (int first = (split * kWarps + warp) * Layout::kTile; first < step.visible;
+       first += kSplits * kWarps * Layout::kTile) {
+    Pack<T, kPack> keys[kLoads], values[kLoads];
+    float scores[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const int key = first + i * Layout::kKeys + group;
+      const int read = min(key, step.visible - 1);
+      const bool is_new = step.is_new(read);
+      const T* from_key = is_new ? step.new_key : step.keys + read * arrays.k.time;
+      const T* from_value = is_new ? step.new_value : step.values + read * arrays.v.time;
+      keys[i] = load_pack<T, kPack>(from_key + channel);
+      values[i] = load_pack<T, kPack>(from_value + channel);
+      // The bias is in flight with them.
+      scores[i] =
+          bias == nullptr ? 0.f : bias[max(-max_distance, min(read - step.position, max_distance))];
+    }
+    float max_score = sums.max_score;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const int key = first + i * Layout::kKeys + group;
+      if (key < step.visible && step.is_new(key)) {
+        *reinterpret_cast<Pack<T, kPack>*>(step.keys + key * arrays.k.time + channel) = keys[i];
+        *reinterpret_cast<Pack<T, kPack>*>(step.values + key * arrays.v.time + channel) = values[i];
+      }
+      float of_key[kPack];
+      unpack(keys[i], of_key);
+      float dot = 0;
+#pragma unroll
+      for (int c = 0; c < kPack; ++c) dot += query[c] * of_key[c];
+      scores[i] = (warp_sum<Layout::kKeyLanes>(dot) + scores[i]) * kLog2e;
+      if (key < step.visible) max_score = fmaxf(max_score, scores[i]);
+    }
+    sums.rescale(max_score);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const bool visible = first + i * Layout::kKeys + group < step.visible;
+      const float weight = visible ? exp2f(scores[i] - max_score) : 0.f;
+      float of_key[kPack];
+      unpack(values[i], of_key);
+      sums.weight += weight;
+#pragma unroll
+      for (int c = 0; c < kPack; ++c) sums.values[c] += weight * of_key[c];
+    }
+  }
+
+  merge_lanes<Layout::kKeyLanes>(sums);
+  SharedSums<kChannels>& own = of_warps[warp];
+  if (group == 0) {
+#pragma unroll
+    for (int c = 0; c < kPack; ++c) own.values[channel + c] = sums.values[c];
+  }
+  if (lane == 0) own.max_score = sums.max_score, own.weight = sums.weight;
+  __syncthreads();
+
+  const int output = threadIdx.x;
+  const bool has_output = output < kChannels;
+  SoftmaxSums<1> total;
+  if (has_output) total = merge_parts(kWarps, output, [&](int i) { return &of_warps[i]; });
+  if constexpr (kSplits > 1) {
+    if (has_output) of_block.values[output] = total.values[0];
+    if (output == 0) of_block.max_score = total.max_score, of_block.weight = total.weight;
+    cluster_sync();
+    if (split == 0 && has_output) {
+      total = merge_parts(kSplits, output, [&](int i) { return in_cluster_block(&of_block, i); });
+    }
+    cluster_sync();  // a block's shared memory lives until the first block has read it
+  }
+  if (split != 0 || !has_output) return;
+  row_of<T>(arrays.y, row, head)[output] =
+      from_float<T>(total.weight > 0 ? total.values[0] / total.weight : 0.f);
+}
+
+template <class T, int kChannels, int kSplits>
+void launch_splits(const AttentionStepShape& shape, const AttentionStep& arrays,
+                   cudaStream_t stream) {
+  const dim3 blocks(kSplits, static_cast<unsigned>(shape.heads),
+                    static_cast<unsigned>(shape.batch));
+  launch_dependent(attention_step_kernel<T, kChannels, kSplits>, blocks, kThreads, 0, stream, shape,
+                   arrays);
+}
+
+template <class T, int kChannels>
+void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays,
+                 cudaStream_t stream) {
+  // Enough blocks of one row and head each to fill the memory bandwidth.
+  constexpr int64_t kManyBlocks = 256;
+  const bool splits = shape.batch * shape.heads < kManyBlocks &&
+                      shape.keys > kWarps * KeyLayout<T, kChannels>::kTile && has_clusters();
+  if (splits) return launch_splits<T, kChannels, kMostSplits>(shape, arrays, stream);
+  launch_splits<T, kChannels, 1>(shape, arrays, stream);
+}
+
+}  // namespace
+
+void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& arrays, Stream on) {
+  check_attention_step(shape, arrays);
+  if (shape.batch == 0 || shape.heads == 0) return;
+  const auto stream = static_cast<cudaStream_t>(on);
+  with_type(shape.type, [&](auto type) {
+    using T = decltype(type);
+    if (shape.channels == 32) return launch_step<T, 32>(shape, arrays, stream);
+    if (shape.channels == 64) return launch_step<T, 64>(shape, arrays, stream);
+    launch_step<T, 128>(shape, arrays, stream);
+  });
+}
+
+}  // namespace convseq::kernels
