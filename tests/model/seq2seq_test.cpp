@@ -105,6 +105,22 @@ TEST_P(ModelTable, ReorderedBeamsOfFixedCapacityEqualRecomputedOnes) {
   }
 }
 
+TEST_P(ModelTable, RestartedStatesOfFixedCapacityEqualNewOnes) {
+  const torch::NoGradGuard no_grad;
+  const nn::Lengths first{torch::tensor({int64_t{6}, int64_t{4}})};
+  const nn::Lengths second{torch::tensor({int64_t{2}, int64_t{5}})};
+  const auto target = ids(2, 7);
+  DecodeState state = model_->start(model_->encode(ids(2, 6), first), first, /*capacity=*/7);
+  for (int64_t i = 0; i < 7; ++i) model_->step(target.narrow(1, i, 1), state);
+  const auto encoded = model_->encode(ids(2, 6), second);
+  model_->restart(encoded, second, state);
+  const auto whole = model_->logits(model_->decode(target, encoded, second));
+  for (int64_t i = 0; i < 7; ++i) {
+    expect_close(model_->step(target.narrow(1, i, 1), state), whole.narrow(1, i, 1), tolerance_);
+  }
+  EXPECT_THROW(model_->restart(encoded.narrow(1, 0, 5), second, state), Error);
+}
+
 // A row may begin anew while the others go on, as a server that fills free rows needs.
 TEST_P(ModelTable, RowsOfFixedCapacityHaveTheirOwnPositions) {
   const torch::NoGradGuard no_grad;

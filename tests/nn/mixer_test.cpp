@@ -108,6 +108,21 @@ TEST_P(MixerTable, IncrementalEqualsParallelAlsoInChunks) {
   }
 }
 
+TEST_P(MixerTable, StepsOfFixedCapacityEqualTheParallelPass) {
+  const torch::NoGradGuard no_grad;
+  const auto mixer = make(case_, true, dtype_);
+  mixer->eval();
+  const auto x = input(2, 9), residual = input(2, 1);
+  const auto whole = mixer->forward(x, {});
+  const auto state = mixer->start(2, /*capacity=*/9);
+  MixerContext context{.positions = torch::zeros({2}, torch::kInt64), .residual = residual};
+  for (int64_t i = 0; i < 9; ++i) {
+    expect_close(mixer->step(x.narrow(1, i, 1), context, *state), residual + whole.narrow(1, i, 1),
+                 tolerance_);
+    context.positions.add_(1);
+  }
+}
+
 TEST_P(MixerTable, ReorderedBeamsEqualRecomputedOnes) {
   const torch::NoGradGuard no_grad;
   const auto mixer = make(case_, true, dtype_);

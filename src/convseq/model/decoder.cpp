@@ -50,8 +50,21 @@ torch::Tensor DecoderBlock::forward(const torch::Tensor& x,
 
 torch::Tensor DecoderBlock::step(const torch::Tensor& x, DecodeState::Block& state,
                                  const nn::MixerContext& context) {
-  return apply(x, state.source,
-               [&](const auto& y) { return mixer_->step(y, context, *state.mixer); });
+  if (!context.positions.defined()) {
+    return apply(x, state.source,
+                 [&](const auto& y) { return mixer_->step(y, context, *state.mixer); });
+  }
+  auto y = residual_.infer(x, *mixer_norm_, [&](const auto& input, const auto& residual) {
+    nn::MixerContext with_residual = context;
+    with_residual.residual = residual;
+    return mixer_->step(input, with_residual, *state.mixer);
+  });
+  y = residual_.infer(y, *cross_norm_, [&](const auto& input, const auto& residual) {
+    return cross_->forward(input, state.source, residual);
+  });
+  return residual_.infer(y, *ffn_norm_, [&](const auto& input, const auto& residual) {
+    return ffn_->forward(input, residual);
+  });
 }
 
 nn::CrossAttention::Memory DecoderBlock::remember(const nn::Stream& encoded,
@@ -63,8 +76,22 @@ DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::L
                                        int64_t capacity) const {
   DecodeState::Block block{.mixer = mixer_->start(encoded.size(0), capacity),
                            .source = remember(encoded, lengths)};
-  if (capacity > 0 && !lengths.all_full()) block.source.lengths = {lengths.values.clone()};
+  if (capacity > 0) {  // in memory of its own, each head's keys next to one another
+    nn::CrossAttention::Memory& source = block.source;
+    source.keys = source.keys.contiguous();
+    source.values = source.values.contiguous();
+    if (!lengths.all_full()) source.lengths = {lengths.values.clone()};
+  }
   return block;
+}
+
+void DecoderBlock::restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
+                           DecodeState::Block& state) const {
+  // The mixer's state stays: at position 0 nothing of it is visible.
+  const auto source = remember(encoded, lengths);
+  state.source.keys.copy_(source.keys);
+  state.source.values.copy_(source.values);
+  if (!lengths.all_full()) state.source.lengths.values.copy_(lengths.values);
 }
 
 void DecoderBlock::initialise(torch::Generator& random) {
@@ -102,7 +129,8 @@ torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tenso
 
 DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                            int64_t capacity) const {
-  DecodeState state{.capacity = capacity};
+  DecodeState state;
+  state.capacity = capacity;
   for (const auto& block : blocks_) {
     state.blocks.push_back(block->start(encoded, source_lengths, capacity));
   }
@@ -112,6 +140,20 @@ DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& sour
     state.position_bias = bias_by_distance();
   }
   return state;
+}
+
+void Decoder::restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                      DecodeState& state) const {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const auto& source = state.blocks[i].source;
+    require(state.capacity > 0 && source.keys.size(0) == encoded.size(0) &&
+                source.keys.size(2) == encoded.size(1) &&
+                source.lengths.all_full() == source_lengths.all_full(),
+            "restart: {} sources of {} tokens do not fit the decode state", encoded.size(0),
+            encoded.size(1));
+    blocks_[i]->restart(encoded, source_lengths, state.blocks[i]);
+  }
+  state.positions.zero_();
 }
 
 torch::Tensor Decoder::step(const torch::Tensor& embedded, DecodeState& state) {

@@ -40,6 +40,8 @@ class DecoderBlock : public torch::nn::Module {
   nn::CrossAttention::Memory remember(const nn::Stream& encoded, const nn::Lengths& lengths) const;
   DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths,
                            int64_t capacity) const;
+  void restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
+               DecodeState::Block& state) const;
   void initialise(torch::Generator& random);
 
  private:
@@ -67,6 +69,9 @@ class Decoder : public Stack {
 
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                     int64_t capacity = 0) const;
+  // Begins anew with other sources of the same shape, in the memory of a state of fixed capacity.
+  void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+               DecodeState& state) const;
   torch::Tensor step(const torch::Tensor& embedded, DecodeState& state);  // [B,n,d] -> [B,n,d]
   void initialise(torch::Generator& random);
 

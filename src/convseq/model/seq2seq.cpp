@@ -53,7 +53,7 @@ torch::Tensor Seq2Seq::decode(const torch::Tensor& target, const torch::Tensor& 
 
 torch::Tensor Seq2Seq::logits(const torch::Tensor& decoded) const {
   const double scale = output_scale();
-  return at::linear(scale == 1 ? decoded : decoded * scale, output_matrix());
+  return ops::linear_and_input(scale == 1 ? decoded : decoded * scale, output_matrix()).output;
 }
 
 const torch::Tensor& Seq2Seq::output_matrix() const {
@@ -82,6 +82,11 @@ torch::Tensor Seq2Seq::classify(const torch::Tensor& encoded, const nn::Lengths&
 DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                            int64_t capacity) const {
   return decoder_->start(encoded, source_lengths, capacity);
+}
+
+void Seq2Seq::restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+                      DecodeState& state) const {
+  decoder_->restart(encoded, source_lengths, state);
 }
 
 torch::Tensor Seq2Seq::step(const torch::Tensor& tokens, DecodeState& state) {

@@ -36,6 +36,10 @@ class Seq2Seq : public torch::nn::Module {
   // steps can be captured as a CUDA graph.
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                     int64_t capacity = 0) const;
+  // Begins anew with other sources of the same shape in the memory of a state of fixed capacity,
+  // for which a captured step stays valid.
+  void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
+               DecodeState& state) const;
   torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
   // The same before the output matrix, [B,n,d], where logits of only some positions are needed.
   torch::Tensor decode(const torch::Tensor& tokens, DecodeState& state);

@@ -19,9 +19,17 @@ torch::Tensor FeedForward::forward(const Stream& x) const {
       return ops::relu_feed_forward_and_input(values, up_->weight, down_->weight);
     });
   }
-  const auto hidden =
-      gate_ ? at::gelu(gate_->forward(x), "tanh") * up_->forward(x) : at::relu(up_->forward(x));
-  return down_->forward(at::dropout(hidden, options_.dropout, is_training()));
+  return down_->forward(at::dropout(hidden(x), options_.dropout, is_training()));
+}
+
+torch::Tensor FeedForward::forward(const Stream& x, const torch::Tensor& residual) const {
+  if (!residual.defined()) return forward(x);
+  if (!gate_) return ops::add_relu_feed_forward(residual, x, up_->weight, down_->weight);
+  return down_->forward(hidden(x), residual);
+}
+
+torch::Tensor FeedForward::hidden(const Stream& x) const {
+  return gate_ ? at::gelu(gate_->forward(x), "tanh") * up_->forward(x) : at::relu(up_->forward(x));
 }
 
 void FeedForward::initialise(torch::Generator& random) {

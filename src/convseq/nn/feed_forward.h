@@ -17,9 +17,12 @@ class FeedForward : public torch::nn::Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   torch::Tensor forward(const Stream& x) const;
+  torch::Tensor forward(const Stream& x, const torch::Tensor& residual) const;  // for inference
   void initialise(torch::Generator& random);
 
  private:
+  torch::Tensor hidden(const Stream& x) const;  // before W_down
+
   FeedForwardOptions options_;
   std::shared_ptr<Linear> up_, gate_, down_;
 };

@@ -21,6 +21,11 @@ class Linear : public torch::nn::Module {
     return x.through([&](const auto& values) { return ops::linear_and_input(values, weight); });
   }
 
+  // residual + x Wᵀ, for inference; without a residual as above.
+  torch::Tensor forward(const Stream& x, const torch::Tensor& residual) const {
+    return residual.defined() ? ops::add_linear(residual, x, weight) : forward(x);
+  }
+
   torch::Tensor weight;
 };
 

@@ -65,6 +65,14 @@ class Residual {
     return x + at::dropout(y, options_.dropout, /*train=*/true);
   }
 
+  // The same for inference. branch(y, residual) adds the residual where it is defined: with the
+  // norm before it, in its last matmul.
+  template <class Branch>
+  torch::Tensor infer(const torch::Tensor& x, const Norm& norm, Branch branch) const {
+    if (options_.style == NormStyle::PreRmsNorm) return branch(norm.forward(x), x);
+    return norm.around(x, [&](const auto& y) { return branch(y, torch::Tensor()); });
+  }
+
  private:
   ResidualOptions options_;
 };

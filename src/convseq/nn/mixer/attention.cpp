@@ -20,6 +20,7 @@ struct AttentionState : MixerState {
 
 struct CachedAttentionState : MixerState {
   ops::AttentionCache cache;
+  torch::Tensor weights;  // of queries, keys and values
 
   void reorder(const torch::Tensor& rows) override {
     reorder_in_place(cache.keys, rows);
@@ -46,8 +47,19 @@ torch::Tensor AttentionProjections::split(const torch::Tensor& x) const {
   return x.unflatten(-1, {options_.heads, options_.head_channels}).transpose(1, 2);
 }
 
-torch::Tensor AttentionProjections::join(const torch::Tensor& heads) const {
-  return output_->forward(heads.transpose(1, 2).flatten(2));
+std::array<torch::Tensor, 3> AttentionProjections::all(const torch::Tensor& x,
+                                                       const torch::Tensor& weights) const {
+  const auto parts = ops::linear_and_input(x, weights).output.chunk(3, -1);
+  return {split(parts[0]), split(parts[1]), split(parts[2])};
+}
+
+torch::Tensor AttentionProjections::one_matrix() const {
+  return torch::cat({query_->weight, key_->weight, value_->weight}).detach();
+}
+
+torch::Tensor AttentionProjections::join(const torch::Tensor& heads,
+                                         const torch::Tensor& residual) const {
+  return output_->forward(heads.transpose(1, 2).flatten(2), residual);
 }
 
 void AttentionProjections::initialise(torch::Generator& random) {
@@ -81,6 +93,7 @@ std::unique_ptr<MixerState> SelfAttention::start(int64_t batch, int64_t capacity
     fixed->cache.keys =
         torch::zeros({batch, options.heads, capacity, options.head_channels}, values);
     fixed->cache.values = torch::zeros_like(fixed->cache.keys);
+    fixed->weights = projections_.one_matrix();
     return fixed;
   }
   auto state = std::make_unique<AttentionState>();
@@ -92,15 +105,18 @@ std::unique_ptr<MixerState> SelfAttention::start(int64_t batch, int64_t capacity
 torch::Tensor SelfAttention::step(const torch::Tensor& x, const MixerContext& context,
                                   MixerState& state) {
   if (context.positions.defined()) {
-    return projections_.join(ops::attention_step(
-        projections_.queries(x), projections_.keys(x), projections_.values(x),
-        context.position_bias, context.positions, static_cast<CachedAttentionState&>(state).cache));
+    auto& fixed = static_cast<CachedAttentionState&>(state);
+    const auto [queries, keys, values] = projections_.all(x, fixed.weights);
+    return projections_.join(ops::attention_step(queries, keys, values, context.position_bias,
+                                                 context.positions, fixed.cache),
+                             context.residual);
   }
   auto& past = static_cast<AttentionState&>(state);
   past.keys = torch::cat({past.keys, projections_.keys(x)}, 2);
   past.values = torch::cat({past.values, projections_.values(x)}, 2);
   return projections_.join(ops::attention(projections_.queries(x), past.keys, past.values,
-                                          context.position_bias, {}, {.causal = true}));
+                                          context.position_bias, {}, {.causal = true}),
+                           context.residual);
 }
 
 CrossAttention::CrossAttention(const AttentionOptions& options) : projections_(*this, options) {}
@@ -112,10 +128,12 @@ CrossAttention::Memory CrossAttention::remember(const Stream& encoded,
           .lengths = lengths};
 }
 
-torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory) const {
+torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory,
+                                      const torch::Tensor& residual) const {
   const double dropout = is_training() ? projections_.options().dropout : 0;
   return projections_.join(ops::attention(projections_.queries(x), memory.keys, memory.values, {},
-                                          memory.lengths, {.dropout = dropout}));
+                                          memory.lengths, {.dropout = dropout}),
+                           residual);
 }
 
 void CrossAttention::Memory::reorder(const torch::Tensor& rows) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "convseq/nn/linear.h"
 #include "convseq/nn/mixer/mixer.h"
 #include "convseq/ops/attention.h"
@@ -23,7 +25,11 @@ class AttentionProjections {
   torch::Tensor queries(const Stream& x) const { return split(query_->forward(x)); }
   torch::Tensor keys(const Stream& x) const { return split(key_->forward(x)); }
   torch::Tensor values(const Stream& x) const { return split(value_->forward(x)); }
-  torch::Tensor join(const torch::Tensor& heads) const;  // [B,H,T,dk] -> [B,T,d]
+  // Queries, keys and values by one matmul with `weights`, which one_matrix() made.
+  std::array<torch::Tensor, 3> all(const torch::Tensor& x, const torch::Tensor& weights) const;
+  torch::Tensor one_matrix() const;  // [3 H*dk, d], without gradients
+  // [B,H,T,dk] -> [B,T,d], plus the residual where defined
+  torch::Tensor join(const torch::Tensor& heads, const torch::Tensor& residual = {}) const;
   void initialise(torch::Generator& random);
 
   const AttentionOptions& options() const { return options_; }
@@ -70,7 +76,9 @@ class CrossAttention : public torch::nn::Module {
 
   explicit CrossAttention(const AttentionOptions& options);
   Memory remember(const Stream& encoded, const Lengths& lengths) const;
-  torch::Tensor forward(const Stream& x, const Memory& memory) const;  // [B,T,d] -> [B,T,d]
+  // [B,T,d] -> [B,T,d]; for inference plus a residual
+  torch::Tensor forward(const Stream& x, const Memory& memory,
+                        const torch::Tensor& residual = {}) const;
   void initialise(torch::Generator& random) { projections_.initialise(random); }
 
  private:

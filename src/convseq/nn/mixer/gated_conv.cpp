@@ -29,8 +29,9 @@ torch::Tensor GatedConv::step(const torch::Tensor& x, const MixerContext& contex
                               MixerState& state) {
   const Gates gates = split(input_->forward(x));
   const auto x1 = ops::mask_padding(gates.input, context.lengths);
-  return output_->forward(gates.output *
-                          ops::conv_step(x1, taps_for(state), geometry_, ring_of(state, context)));
+  return output_->forward(
+      gates.output * ops::conv_step(x1, taps_for(state), geometry_, ring_of(state, context)),
+      context.residual);
 }
 
 }  // namespace convseq::nn

@@ -21,6 +21,7 @@ struct MixerContext {
   // In a step from a state of fixed capacity: [B] int64, the position of each row. The bias is then
   // by distance.
   torch::Tensor positions = {};
+  torch::Tensor residual = {};  // added to the output of a step; undefined: nothing
 };
 
 // Row i becomes the former row rows[i]; in place where the number of rows stays the same.

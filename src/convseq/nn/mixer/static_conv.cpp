@@ -34,7 +34,8 @@ torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& conte
   return output_->forward(
       options_.glu
           ? ops::glu_conv_step(projected, taps, context.lengths, geometry_, ring)
-          : ops::conv_step(ops::mask_padding(projected, context.lengths), taps, geometry_, ring));
+          : ops::conv_step(ops::mask_padding(projected, context.lengths), taps, geometry_, ring),
+      context.residual);
 }
 
 void StaticConv::initialise(torch::Generator& random) {
