@@ -39,6 +39,8 @@ const Named kKernels[] = {
      StepPart::Norms},
     {"void convseq::kernels::(anonymous namespace)::sum_kernel<__nv_bfloat16>(float const*, int",
      StepPart::Norms},
+    {"void convseq::kernels::(anonymous namespace)::few_rows_matmul_kernel<4, 1, 8>(convseq::",
+     StepPart::Matmuls},
     {"void convseq::kernels::(anonymous namespace)::general_sums_kernel<float, true>(",
      StepPart::Norms},
     {"void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<c10::BFloat16",

@@ -2,6 +2,7 @@
 
 #include "convseq/bench/benchmark_report.h"
 #include "convseq/bench/plot.h"
+#include "convseq/bench/step_profile.h"
 #include "convseq/bench/watch.h"
 #include "convseq/model/seq2seq.h"
 
@@ -17,6 +18,7 @@ struct DecodeSpeedOptions {
   int64_t batch = 1;
   int64_t source = 512;
   double max_memory = 0;  // bytes; 0: the free memory
+  bool profile = false;   // profile the steps before the last position by kernel, on a GPU
   Watch watch = go_on;
 };
 
@@ -25,8 +27,10 @@ struct DecodeSpeed {
   int64_t position = 0;
   double tokens_per_second = 0;  // over the last steps before this position, all rows together
   double step_ms = 0;
-  int64_t state_bytes = 0;   // of the mixers, per sequence
-  int64_t source_bytes = 0;  // of the encoder-decoder attention, per sequence
+  double floor_ms = 0;              // reading weights and decode state once, as fast as a copy
+  int64_t state_bytes = 0;          // of the mixers, per sequence
+  int64_t source_bytes = 0;         // of the encoder-decoder attention, per sequence
+  std::vector<KernelTime> kernels;  // of one step, where it was profiled
 };
 
 std::vector<DecodeSpeed> measure_decoding(const DecodeSpeedOptions& options);

@@ -24,6 +24,7 @@ constexpr Rule kOwnKernels[] = {
     {"scales_kernel", StepPart::Optimizer},
     {"decide_kernel", StepPart::Optimizer},
     {"cross_entropy", StepPart::Loss},
+    {"few_rows_matmul", StepPart::Matmuls},
     {"embedding", StepPart::Embedding},
     {"attention", StepPart::Attention},
     {"bias", StepPart::Attention},

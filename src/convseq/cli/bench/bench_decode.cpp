@@ -16,13 +16,28 @@ struct DecodeFlags {
 };
 
 void print_table(const std::vector<bench::DecodeSpeed>& speeds) {
-  fmt::print("{:<10} {:>8} {:>11} {:>9} {:>12} {:>12}\n", "mixer", "position", "tokens/s",
-             "ms/step", "state", "source state");
+  fmt::print("{:<10} {:>8} {:>11} {:>9} {:>9} {:>12} {:>12}\n", "mixer", "position", "tokens/s",
+             "ms/step", "floor", "state", "source state");
   for (const bench::DecodeSpeed& speed : speeds) {
-    fmt::print("{:<10} {:>8} {:>11.1f} {:>9.3f} {:>12} {:>12}\n", speed.mixer, speed.position,
-               speed.tokens_per_second, speed.step_ms,
+    fmt::print("{:<10} {:>8} {:>11.1f} {:>9.3f} {:>9.3f} {:>12} {:>12}\n", speed.mixer,
+               speed.position, speed.tokens_per_second, speed.step_ms, speed.floor_ms,
                short_bytes(static_cast<double>(speed.state_bytes)),
                short_bytes(static_cast<double>(speed.source_bytes)));
+  }
+}
+
+void print_decode_kernels(const bench::DecodeSpeed& speed) {
+  constexpr size_t kWidth = 110;
+  double ms = 0;
+  int64_t launches = 0;
+  for (const bench::KernelTime& kernel : speed.kernels) {
+    ms += kernel.ms;
+    launches += kernel.launches;
+  }
+  fmt::print("\n{} at {}: {} kernels, {:.3f} ms\n", speed.mixer, speed.position, launches, ms);
+  for (const bench::KernelTime& kernel : speed.kernels) {
+    fmt::print("  {:>9.4f} ms {:>4}×  {}\n", kernel.ms, kernel.launches,
+               kernel.name.substr(0, kWidth));
   }
 }
 
@@ -40,10 +55,17 @@ void run(DecodeFlags& flags) {
     }
   }
   options.models = flags.models.configs(flags.common);
+  require(!options.profile || options.device.is_cuda(),
+          "--profile: needs a GPU, but the device is {}; use --device cuda", options.device.str());
   BenchRun run(flags.common, "bench decode", {"speed", "state"});
   options.watch = run.watch();
   const auto speeds = bench::measure_decoding(options);
-  run.finish(bench::rows_of(speeds), [&] { print_table(speeds); });
+  run.finish(bench::rows_of(speeds), [&] {
+    print_table(speeds);
+    for (const bench::DecodeSpeed& speed : speeds) {
+      if (!speed.kernels.empty()) print_decode_kernels(speed);
+    }
+  });
   run.draw("speed", bench::speed_plot(speeds));
   run.draw("state", bench::state_plot(speeds));
 }
@@ -63,6 +85,8 @@ void add_bench_decode(CLI::App& bench) {
             "Sequences per batch (default: 1 on a CPU, 64 on a GPU)", {.max = kMostRows});
   add_count(*command, "--source", flags->source,
             "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
+  command->add_flag("--profile", options.profile,
+                    "GPU time and launches of each kernel in a step at the last position");
   add_plot_flag(*command, flags->common,
                 "Plots FILE-speed.svg and FILE-state.svg, both axes logarithmic");
   add_bench_flags(*command, flags->common);
