@@ -240,7 +240,9 @@ TEST(GpuConvKernel, KeepsDepthwiseChannelsApart) {
   for (size_t i = 5; i < x.size(); i += 64) x[i] = std::numeric_limits<double>::quiet_NaN();
   const auto actual = run();
   for (size_t i = 0; i < x.size(); ++i) {
-    if (i % 64 != 5) ASSERT_EQ(actual[i], expected[i]) << i;
+    if (i % 64 != 5) {
+      ASSERT_EQ(actual[i], expected[i]) << i;
+    }
   }
 }
 
