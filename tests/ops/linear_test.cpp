@@ -216,9 +216,9 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuFewRows,
                                            Sizes{7, 512, 1024}, Sizes{16, 2048, 512},
                                            Sizes{17, 768, 56}, Sizes{33, 3072, 768},
                                            Sizes{48, 512, 2048}, Sizes{64, 512, 2048},
-                                           Sizes{64, 2048, 512}, Sizes{65, 512, 512},
-                                           Sizes{1, 512, 32128}, Sizes{16, 512, 32128},
-                                           Sizes{64, 512, 32128}));
+                                           Sizes{64, 2048, 512}, Sizes{64, 768, 3072},
+                                           Sizes{65, 512, 512}, Sizes{1, 512, 32128},
+                                           Sizes{16, 512, 32128}, Sizes{64, 512, 32128}));
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,
                          ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84},

@@ -139,16 +139,18 @@ void launch(const Matmul& matmul, cudaStream_t stream) {
                    0, stream, matmul);
 }
 
-// More columns per block where there are many, so that a is read less often; more warps where the
-// inner dimension is long.
+// More columns per block where there are many, so that all blocks run at once and a is read less
+// often; more warps where the inner dimension is long.
 template <int kRowTiles>
 void launch_tiles(const Matmul& matmul, cudaStream_t stream) {
-  constexpr int64_t kLongInner = 1024, kManyColumns = 1024, kMostColumns = 4096;
-  if (kRowTiles == 1 && matmul.columns > kMostColumns) {
+  constexpr int64_t kLongInner = 1024, kColumnsAtOnce = 132 * kTileColumns;  // on an H100 or H200
+  constexpr int64_t kManyColumns = 4096;
+  if (kRowTiles == 1 && matmul.columns > kManyColumns) {
     return launch < kRowTiles, kRowTiles == 1 ? 4 : 1, 8 > (matmul, stream);
   }
   if (matmul.inner >= kLongInner) return launch<kRowTiles, 1, 16>(matmul, stream);
-  if (matmul.columns > kManyColumns) return launch<kRowTiles, 2, 8>(matmul, stream);
+  if (matmul.columns > 2 * kColumnsAtOnce) return launch<kRowTiles, 3, 8>(matmul, stream);
+  if (matmul.columns > kColumnsAtOnce) return launch<kRowTiles, 2, 8>(matmul, stream);
   launch<kRowTiles, 1, 8>(matmul, stream);
 }
 
