@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "convseq/base/error.h"
 #include "convseq/infer/batch_shape.h"
+#include "convseq/infer/decode_slots.h"
 #include "convseq/infer/inference_scope.h"
 #include "convseq/infer/padded_ids.h"
 #include "convseq/infer/token_likelihood.h"
@@ -21,11 +23,14 @@ struct TorchEncoded : Engine::Encoded {
 };
 
 struct TorchDecoding : Engine::Decoding {
-  DecodeState state = {};
-  torch::Tensor tokens = {};                 // [B,1]: the input of the next step
-  torch::Tensor ended = {};                  // [B] bool
-  std::vector<torch::Tensor> ids, log = {};  // [B] each, of the steps that were not read yet
-  int64_t rows = 0;
+  ~TorchDecoding() override {
+    if (slot) slots->give_back(std::move(slot));
+  }
+
+  std::shared_ptr<DecodeSlots> slots;
+  std::unique_ptr<DecodeSlot> slot;
+  int64_t rows = 0;  // those of the caller
+  int64_t steps_read = 0;
 };
 
 ClassScores to_host(const torch::Tensor& scores, int64_t rows) {  // [B,K]
@@ -72,7 +77,8 @@ TorchEngine::TorchEngine(Seq2Seq& model, const TorchEngineOptions& options)
 
 DecodePace TorchEngine::pace() const {
   if (device().is_cpu()) return {.steps_between_reads = 1, .compact_below = 1};
-  return {.steps_between_reads = 16, .compact_below = 0.5};
+  // A captured step takes as long with fewer rows, and another number of rows is not captured.
+  return {.steps_between_reads = 16, .compact_below = 0};
 }
 
 void TorchEngine::run(const std::function<void()>& work) { graphs_ ? graphs_->run(work) : work(); }
@@ -94,6 +100,7 @@ void TorchEngine::follow_weights() {
   for (const auto& each : weights_) addresses.push_back(each.const_data_ptr());
   if (addresses == addresses_) return;
   addresses_ = std::move(addresses);
+  slots_ = std::make_shared<DecodeSlots>(model_, captures);
   graphs_ = captures ? std::make_unique<GraphCache>(device()) : nullptr;
 }
 
@@ -116,57 +123,41 @@ std::unique_ptr<Engine::Encoded> TorchEngine::encode(const std::vector<TokenIds>
   return encoded;
 }
 
-std::unique_ptr<Engine::Decoding> TorchEngine::start(const Encoded& encoded, int64_t) {
-  const InferenceScope scope(model_);
-  const auto& source = static_cast<const TorchEncoded&>(encoded);
-  const auto ids = source.lengths.values.options();
-  const int64_t batch = source.states.size(0);
+std::unique_ptr<Engine::Decoding> TorchEngine::start(const Encoded& base, int64_t max_tokens) {
+  const auto& encoded = static_cast<const TorchEncoded&>(base);
+  if (config().positions == Positions::Learned) {
+    max_tokens = std::min(max_tokens, config().max_positions);
+  }
   auto decoding = std::make_unique<TorchDecoding>();
-  decoding->rows = source.rows;
-  run([&] {
-    decoding->state = model_.start(source.states, source.lengths);
-    decoding->tokens = torch::full({batch, 1}, config().decoder_start_token_id, ids);
-    decoding->ended = torch::arange(batch, ids) >= source.rows;
-  });
+  decoding->slots = slots_;
+  decoding->slot = slots_->take(
+      {.rows = encoded.states.size(0), .source = encoded.states.size(1), .tokens = max_tokens});
+  decoding->rows = encoded.rows;
+  run([&] { decoding->slot->start(encoded.states, encoded.lengths.values, encoded.rows); });
   return decoding;
 }
 
 void TorchEngine::step(Decoding& base, const Select& select) {
-  const InferenceScope scope(model_);
-  auto& decoding = static_cast<TorchDecoding&>(base);
-  run([&] {
-    auto logits = model_.step(decoding.tokens, decoding.state).squeeze(1);  // [B,V]
-    if (logits.scalar_type() != torch::kFloat64) logits = logits.to(torch::kFloat32);
-    const torch::Tensor chosen = logits.argmax(-1);
-    if (!select.given.empty()) {
-      const std::vector<int64_t> given(select.given.begin(), select.given.end());
-      chosen.narrow(0, 0, decoding.rows).copy_(torch::tensor(given, torch::kInt64));
-    }
-    const auto log = logits.gather(1, chosen.unsqueeze(1)).squeeze(1) - logits.logsumexp(-1);
-    decoding.ids.push_back(chosen.masked_fill(decoding.ended, config().pad_token_id));
-    decoding.log.push_back(log.to(torch::kFloat32));
-    decoding.ended = decoding.ended | (chosen == config().eos_token_id);
-    decoding.tokens = decoding.ids.back().unsqueeze(1);
-  });
+  DecodeSlot& slot = *static_cast<TorchDecoding&>(base).slot;
+  require(slot.steps() < slot.shape().tokens,
+          "sequence of {} tokens is longer than max_positions {}", slot.steps() + 1,
+          config().max_positions);
+  select.given.empty() ? slot.step() : slot.step(select.given);
 }
 
 std::vector<ChosenTokens> TorchEngine::read(Decoding& base) {
   auto& decoding = static_cast<TorchDecoding&>(base);
-  if (decoding.ids.empty()) return {};
-  torch::Tensor ids, log;  // [steps,B]
-  run([&] {
-    ids = torch::stack(decoding.ids).to(torch::kInt32).cpu();
-    log = torch::stack(decoding.log).cpu();
-  });
-  std::vector<ChosenTokens> steps;
-  for (int64_t step = 0; step < ids.size(0); ++step) {
-    const int32_t* id = ids.data_ptr<int32_t>() + step * ids.size(1);
-    const float* each = log.data_ptr<float>() + step * ids.size(1);
-    steps.push_back(
-        {.ids = {id, id + decoding.rows}, .log_probabilities = {each, each + decoding.rows}});
+  const auto [ids, log] = decoding.slot->read(decoding.steps_read);  // [B,steps]
+  std::vector<ChosenTokens> steps(static_cast<size_t>(ids.size(1)));
+  const auto id = ids.accessor<int64_t, 2>();
+  const auto each = log.accessor<float, 2>();
+  for (int64_t step = 0; step < ids.size(1); ++step) {
+    for (int64_t row = 0; row < decoding.rows; ++row) {
+      steps[static_cast<size_t>(step)].ids.push_back(static_cast<int32_t>(id[row][step]));
+      steps[static_cast<size_t>(step)].log_probabilities.push_back(each[row][step]);
+    }
   }
-  decoding.ids.clear();
-  decoding.log.clear();
+  decoding.steps_read = decoding.slot->steps();
   return steps;
 }
 
@@ -175,13 +166,7 @@ void TorchEngine::reorder(Decoding& base, std::span<const int64_t> rows) {
   std::vector<int64_t> numbers(rows.begin(), rows.end());
   if (pads_shapes()) numbers.resize(static_cast<size_t>(padded_rows(std::ssize(rows))));
   decoding.rows = std::ssize(rows);
-  run([&] {
-    const auto index = torch::tensor(numbers, torch::kInt64).to(device());
-    decoding.state.reorder(index);
-    decoding.tokens = decoding.tokens.index_select(0, index);
-    decoding.ended = decoding.ended.index_select(0, index);
-    decoding.ended.slice(0, decoding.rows).fill_(true);
-  });
+  decoding.slot->reorder(torch::tensor(numbers, torch::kInt64).to(device()), decoding.rows);
 }
 
 ClassScores TorchEngine::score(const Encoded& base, const std::vector<TokenIds>& targets) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "convseq/infer/decode_slots.h"
 #include "convseq/infer/graph_cache.h"
 #include "convseq/model/seq2seq.h"
 #include "convseq/runtime/engine.h"
@@ -54,6 +55,7 @@ class TorchEngine : public Engine {
   std::vector<torch::Tensor> weights_;
   std::vector<const void*> addresses_;  // of the weights, which the graphs read
   std::unique_ptr<GraphCache> graphs_;
+  std::shared_ptr<DecodeSlots> slots_;
 };
 
 }  // namespace convseq

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "convseq/infer/decode_slot.h"
+
+namespace convseq {
+
+// Decode slots of a model. Those that are captured are used again for batches of their shape.
+class DecodeSlots {
+ public:
+  DecodeSlots(Seq2Seq& model, bool captures) : model_(model), captures_(captures) {}
+
+  std::unique_ptr<DecodeSlot> take(const DecodeShape& shape);
+  void give_back(std::unique_ptr<DecodeSlot> slot);
+
+ private:
+  Seq2Seq& model_;
+  bool captures_;
+  std::list<std::unique_ptr<DecodeSlot>> free_;  // the most recently used first
+};
+
+}  // namespace convseq
