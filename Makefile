@@ -41,7 +41,9 @@ test-long: build fuzz  ## an hour: fuzzing, 200 kills with each of 1, 2 and 4 pr
 	@$(BUILD)/bin/kill_test --gtest_filter='Long*'
 	@$(BUILD)/bin/pretraining_helps_test --gtest_filter='Long*'
 
-check: test format-check  ## what a landing must pass, and more: sanitizers, g++, clang-tidy
+check:  ## what a landing must pass, and more: sanitizers, g++, clang-tidy
+	@tools/setup.sh check
+	@$(MAKE) test format-check
 	@$(MAKE) test PRESET=asan
 	@$(MAKE) test PRESET=tsan
 	@cmake --preset gcc && cmake --build --preset gcc -j $(JOBS)
@@ -56,8 +58,10 @@ format:  ## clang-format, in place
 format-check:
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
-tidy: build  ## clang-tidy over the sources (minutes); reads the headers that the build generates
-	@run-clang-tidy -quiet -j $(JOBS) -p $(BUILD) '$(CURDIR)/src/.*\.cpp$$' > $(BUILD)/tidy.log 2>&1 || { grep -A4 'error:' $(BUILD)/tidy.log; exit 1; }
+tidy: setup  ## clang-tidy over src (not the tests), one compilation per folder; nothing is built but generated sources
+	@cmake --preset tidy > /dev/null && cmake --build --preset tidy > /dev/null
+	@run-clang-tidy -quiet -j $(JOBS) -p build/tidy '/src/convseq/[a-z].*\.(cpp|cxx)$$' > build/tidy/tidy.log 2>&1 || \
+	  { grep -A4 -E 'error:' build/tidy/tidy.log; exit 1; }
 
 goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safetensors, tensorboard)
 	@python3 tests/goldens/make_goldens.py

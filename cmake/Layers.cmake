@@ -30,6 +30,9 @@ function(convseq_layer folder)
   endif()
 endfunction()
 
+# The sources that a build writes: all that clang-tidy needs of one.
+add_custom_target(convseq_generated)
+
 # convseq_embed(model configs/models model/embedded_presets.h kEmbeddedPresets): the JSON files of a folder
 # as a header of that layer, so that an installed program has them.
 function(convseq_embed folder source header name)
@@ -42,6 +45,8 @@ function(convseq_embed folder source header name)
             -P ${script}
     DEPENDS ${files} ${script})
   target_sources(convseq_${folder} PRIVATE ${output})
+  add_custom_target(convseq_${folder}_embedded DEPENDS ${output})
+  add_dependencies(convseq_generated convseq_${folder}_embedded)
   target_include_directories(convseq_${folder} PRIVATE ${PROJECT_BINARY_DIR}/generated)
 endfunction()
 

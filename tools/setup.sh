@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prepares this machine to build convseq. Idempotent: if nothing is missing, it is quick and uses no network.
 # Without root it names the missing packages and stops.
-#   tools/setup.sh [tests]    tests: also the Python packages that a few tests compare with
+#   tools/setup.sh [tests|check]    tests: also the Python packages that a few tests compare with
+#                                   check: also the compilers and tools of `make check`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -25,6 +26,12 @@ want_header sentencepiece_processor.h libsentencepiece-dev
 want_header gtest/gtest.h libgtest-dev
 want_header zlib.h zlib1g-dev
 want_header zstd.h libzstd-dev
+if [ "${1:-}" = check ]; then
+  want_command g++ g++
+  want_command clang++ clang
+  want_command clang-format clang-format
+  want_command run-clang-tidy clang-tidy
+fi
 python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
 
 libtorch=$(tools/find_libtorch.sh)

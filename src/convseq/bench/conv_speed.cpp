@@ -69,7 +69,7 @@ class Case {
   }
 
  private:
-  torch::Tensor random(std::vector<int64_t> shape) const {
+  torch::Tensor random(const std::vector<int64_t>& shape) const {
     const auto values = torch::randn(shape, torch::TensorOptions(options_.device));
     return values.to(options_.type).requires_grad_();
   }

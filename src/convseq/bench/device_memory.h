@@ -8,6 +8,8 @@
 
 namespace convseq::bench {
 
+inline constexpr double kGibi = 1 << 30;
+
 // Throws before anything is allocated if the device cannot hold it: more than the free memory of a
 // CPU, the whole memory of a GPU, or `limit` bytes if that is more than 0.
 void require_device_memory(torch::Device device, double bytes, const std::string& what,

@@ -13,7 +13,6 @@
 namespace convseq::bench {
 namespace {
 
-constexpr double kGibi = 1 << 30;
 constexpr double kFlatGoal = 0.9;
 constexpr int64_t kFlatFrom = 512, kFlatTo = 8192;
 

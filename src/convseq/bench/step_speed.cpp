@@ -12,8 +12,6 @@
 namespace convseq::bench {
 namespace {
 
-constexpr double kGibi = 1 << 30;
-
 int64_t rows_for(const StepSpeedOptions& options) {
   return std::max<int64_t>(1, options.tokens / options.work.source);
 }

@@ -18,7 +18,7 @@ struct ShowTaskFlags {
   bool json = false;
 };
 
-std::string describe(const SplitSummary::Counts& counts) {
+std::string describe_counts(const SplitSummary::Counts& counts) {
   constexpr size_t kShown = 8;
   std::string line;
   for (size_t i = 0; i < std::min(counts.size(), kShown); ++i) {
@@ -28,7 +28,7 @@ std::string describe(const SplitSummary::Counts& counts) {
   return line;
 }
 
-std::string describe(const LengthSummary& lengths) {
+std::string describe_lengths(const LengthSummary& lengths) {
   return fmt::format("mean {:.1f}, median {}, 95% {}, longest {}", lengths.mean, lengths.median,
                      lengths.percentile95, lengths.longest);
 }
@@ -49,10 +49,11 @@ void print(const SplitSummary& split) {
   if (const std::string totals = split.totals.describe(); !totals.empty()) {
     fmt::print("  skipped/cut {}\n", totals);
   }
-  if (!split.targets.empty()) fmt::print("  targets     {}\n", describe(split.targets));
-  if (!split.categories.empty()) fmt::print("  categories  {}\n", describe(split.categories));
-  fmt::print("  source      {} ({})\n", describe(split.source), split.unit);
-  fmt::print("  target      {} ({})\n", describe(split.target), split.unit);
+  if (!split.targets.empty()) fmt::print("  targets     {}\n", describe_counts(split.targets));
+  if (!split.categories.empty())
+    fmt::print("  categories  {}\n", describe_counts(split.categories));
+  fmt::print("  source      {} ({})\n", describe_lengths(split.source), split.unit);
+  fmt::print("  target      {} ({})\n", describe_lengths(split.target), split.unit);
   for (const TaskExample& example : split.examples) print_example(example);
 }
 

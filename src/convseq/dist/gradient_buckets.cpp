@@ -2,6 +2,8 @@
 
 #include <torch/csrc/autograd/variable.h>
 
+#include <utility>
+
 namespace convseq {
 namespace {
 
@@ -26,7 +28,7 @@ bool fit_together(const torch::Tensor& a, const torch::Tensor& b) {
 GradientBuckets::GradientBuckets(Communicator& communicator,
                                  const std::vector<torch::Tensor>& parameters,
                                  GradientBucketsOptions options)
-    : communicator_(communicator), options_(options) {
+    : communicator_(communicator), options_(std::move(options)) {
   const bool apart = !options_.masters.empty();
   TORCH_CHECK(!apart || options_.masters.size() == parameters.size(),
               "GradientBuckets: ", options_.masters.size(), " masters for ", parameters.size(),

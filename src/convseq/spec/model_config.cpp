@@ -129,8 +129,9 @@ void check_positions(const ConfigCheck& check) {
   if (config.relative_buckets % 2 != 0) {
     check.refuse("relative_buckets", "is {}; allowed: an even number", config.relative_buckets);
   }
+  const int64_t nearest = config.relative_buckets / 2 + 1;
   check.within("relative_max_distance", config.relative_max_distance,
-               {static_cast<double>(config.relative_buckets / 2 + 1), kLargestSize});
+               {static_cast<double>(nearest), kLargestSize});
   if (!config.has_self_attention(Side::Encoder) && !config.has_self_attention(Side::Decoder)) {
     check.refuse("positions",
                  "is \"relative\", but no layer has self-attention; allowed: none, learned");

@@ -15,14 +15,13 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kBufferBytes = 256 << 10;
 constexpr std::string_view kGzipMagic("\x1F\x8B", 2);
 constexpr std::string_view kZstdMagic("\x28\xB5\x2F\xFD", 4);
 
 // A file descriptor with a look at the bytes to come.
 class RawFile {
  public:
-  explicit RawFile(const fs::path& path) : buffer_(kBufferBytes) {
+  explicit RawFile(const fs::path& path) : buffer_(kReadBytes) {
     std::error_code no_file;  // told by open()
     require(!fs::is_directory(path, no_file), "{}: is a folder, not a file", path.string());
     file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

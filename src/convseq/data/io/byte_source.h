@@ -7,6 +7,8 @@
 
 namespace convseq {
 
+inline constexpr size_t kReadBytes = 256 << 10;  // read at once
+
 // The extension of a file's name in lower case, ".csv" of "A.CSV"; of the second without .gz or
 // .zst:
 // ".csv" of "A.csv.gz", the form of what is compressed.

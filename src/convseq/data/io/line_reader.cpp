@@ -7,7 +7,6 @@
 
 namespace convseq {
 namespace {
-constexpr size_t kBufferBytes = 256 << 10;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
@@ -18,7 +17,7 @@ LineReader::LineReader(std::filesystem::path path, LineReaderOptions options)
       max_line_bytes_(options.max_line_bytes),
       bad_lines_(options.bad_lines != nullptr ? *options.bad_lines : stopping_),
       source_(ByteSource::open(path_)),
-      buffer_(kBufferBytes) {}
+      buffer_(kReadBytes) {}
 
 bool LineReader::next(std::string& line) {
   while (!done_) {

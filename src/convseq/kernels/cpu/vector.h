@@ -196,7 +196,7 @@ CONVSEQ_INLINE T larger(T a, T b) {
 template <class T>
 class Buffer {
  public:
-  explicit Buffer(int64_t size)
+  explicit Buffer(int64_t size)  // T may be a pointer: NOLINTNEXTLINE(bugprone-sizeof-expression)
       : data_(static_cast<T*>(::operator new(static_cast<size_t>(size + 1) * sizeof(T)))) {}
   Buffer(const Buffer&) = delete;
   ~Buffer() { ::operator delete(data_); }
