@@ -100,7 +100,8 @@ TEST(ExamplePrefetcher, GivesTheBatchesAndCursorsOfTheStream) {
   for (const ExampleCursor start : {ExampleCursor{}, ExampleCursor{.epoch = 3, .batch = 7}}) {
     for (const size_t ahead : {1, 5, 1000}) {
       ExampleStream stream(kExamples, options, start);
-      ExamplePrefetcher prefetcher(ExampleStream(kExamples, options, start), ahead);
+      ExamplePrefetcher prefetcher(ExampleStream(kExamples, options, start),
+                                   {.batches_ahead = ahead});
       for (int64_t left = 2 * stream.batches(); left > 0; --left) {
         const ExampleBatch expected = stream.next(), batch = prefetcher.next();
         EXPECT_EQ(batch.batch, expected.batch);
@@ -109,6 +110,19 @@ TEST(ExamplePrefetcher, GivesTheBatchesAndCursorsOfTheStream) {
       }
     }
   }
+}
+
+TEST(ExamplePrefetcher, PadsEveryBatchToAShapeOfTheLadder) {
+  ExampleStream stream(kExamples, {.plan = {.tokens = 500}});
+  ExamplePrefetcher prefetcher(stream, {.ladder = {{.max_shapes = 3}}});
+  const ShapeLadder& ladder = prefetcher.ladder();
+  std::set<BatchShape> seen;
+  for (int64_t left = stream.batches(); left > 0; --left) {
+    const Batch batch = stream.next().batch, wide = prefetcher.next().batch;
+    EXPECT_EQ(wide, padded(batch, ladder.fit(batch.shape())));
+    seen.insert(wide.shape());
+  }
+  EXPECT_LE(seen.size(), 3u);
 }
 
 TEST(ExampleStream, RefusesNothingToLearnFromAndAStrangersCursor) {
