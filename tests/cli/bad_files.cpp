@@ -68,6 +68,7 @@ std::vector<BadInput> bad_outputs() {
       {evaluate + "/dev/full", {"/dev/full", "No space left on device"}, 1},
       {"bench ops --rounds 1 --device cpu --json nowhere/x.json", {"nowhere/x.json"}},
       {"bench step --device cpu --peer good.jsonl --json good.jsonl", {"good.jsonl"}},
+      {"bench finetune --shapes nowhere/shapes.json", {"nowhere/shapes.json"}},
       {"bench length --device cpu --plot nowhere/x.svg", {"nowhere/x"}},
       {"bench decode --device cpu --plot plot.png", {"plot.png", ".svg"}},
   };

@@ -25,7 +25,7 @@ std::vector<BadInput> bad_commands() {
       {"", {"command"}},
       {"pretain out", {"pretain", "pretrain"}},
       {"--verson", {"--verson", "--version"}},
-      {"bench", {"ops", "step", "length", "decode"}},
+      {"bench", {"ops", "step", "finetune", "length", "decode"}},
       {"tokenizer", {"train", "encode", "decode"}},
       {"tokenizer trian corpus", {"trian", "train"}},
       {"synth", {"corpus", "tasks"}},
@@ -142,6 +142,8 @@ std::vector<BadInput> bad_flags() {
        {"--precision", "int8"}});
   add(cases, "bench step --device cpu",
       {{"--padding", "1.5"}, {"--tokens", "0"}, {"--source", "-1"}});
+  add(cases, "bench finetune --device cpu",
+      {{"--batch", "0"}, {"--steps", "0"}, {"--max-shapes", "0"}, {"--rounds", "0"}});
   add(cases, "bench length --device cpu", {{"--lengths", "64,0"}, {"--lengths", "''"}});
   add(cases, "bench decode --device cpu", {{"--positions", "0"}, {"--source", "0"}});
   const std::vector<BadInput> by_value = {
@@ -156,6 +158,7 @@ std::vector<BadInput> bad_flags() {
       {"bench step --device cpu --set no_such_key=1", {"no_such_key"}},
       {"bench step --device cpu --peer nowhere.jsonl", {"nowhere.jsonl"}},
       {"bench step --device cpu --peer not.json", {"not.json:1", "not JSON"}},
+      {"bench finetune --device cpu --peer not.json", {"not.json:1", "not JSON"}},
       {"bench decode --device cpu --positions 64,16", {"--positions", "16 after 64"}},
   };
   cases.insert(cases.end(), by_value.begin(), by_value.end());

@@ -78,6 +78,7 @@ std::vector<BadInput> bad_sizes() {
       {"bench step --device cpu --tokens 1000000000", {"memory", "--max-memory"}},
       {"bench length --device cpu --lengths 1000000 --tokens 1000000000",
        {"memory", "--max-memory"}},
+      {"bench finetune --device cpu --batch 100000000 --steps 1", {"memory", "--max-memory"}},
       {"bench decode --device cpu --batch 1000000000", {"memory", "--max-memory"}},
       {"bench step --device cpu --set d_model=160000 d_ff=16000000", {"memory", "--max-memory"}},
       {step, {"RANK", "two"}, 2, "RANK=two WORLD_SIZE=2"},

@@ -106,6 +106,33 @@ TEST(Bench, MeasuresATrainingStepAgainstAPeer) {
   EXPECT_NE(step.table.find("matmuls alone, forward"), step.table.npos);
 }
 
+TEST(Bench, MeasuresFinetuningAgainstAPeer) {
+  const TempFolder folder;
+  const auto peer =
+      folder.file("peer.jsonl", R"({"d_model": 16, "mode": "eager", "steps_per_second": 1})");
+  const Measured finetune =
+      measure("finetune --batch 4 --steps 3 --rounds 1 --peer " + peer.string() + kSmall);
+  for (const std::string mixer : {"light", "attention"}) {
+    const std::string name = "finetune_" + mixer + "_16";
+    expect_names(finetune, {name, name + "_examples", name + "_ms", name + "_padding",
+                            name + "_shapes", name + "_warm_up", name + "_peak_memory"});
+    EXPECT_EQ(row(finetune, name)["peer"], "Hugging Face T5, eager");
+    EXPECT_GT(row(finetune, name + "_ms")["ratio"].get<double>(), 0);
+  }
+  EXPECT_NE(finetune.table.find("steps/s"), finetune.table.npos);
+}
+
+TEST(Bench, WritesTheShapesOfFinetuningForItsPeer) {
+  const TempFolder folder;
+  const std::string file = (folder / "shapes.json").string();
+  EXPECT_EQ(
+      run_convseq("bench finetune --batch 4 --steps 20 --max-shapes 2 --shapes " + file).exit_code,
+      0);
+  const Json shapes = read_json_file(file);
+  EXPECT_EQ(shapes.at("batches").size(), 20u);
+  EXPECT_LE(std::set<Json>(shapes.at("padded").begin(), shapes.at("padded").end()).size(), 2u);
+}
+
 TEST(Bench, MeasuresSpeedAgainstLengthForEveryMixer) {
   const Measured length = measure("length --lengths 8,16 --tokens 16 --rounds 1" + kSmall);
   for (const auto& each : kEnumNames<MixerKind>) {
@@ -158,6 +185,7 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
                  "no-such-model: no such file, model folder or preset");
   expect_refusal("step --models paper-light-tiny,paper-light-mini", "two with mixer light");
   expect_refusal("step --peer /nowhere/peer.jsonl", "/nowhere/peer.jsonl: cannot open");
+  expect_refusal("finetune --profile --device cpu", "--profile: needs a GPU");
   expect_refusal("length --json /nowhere/rows.json", "/nowhere/rows.json");
   expect_refusal("decode --positions 8,4", "--positions: 4 after 8");
   expect_refusal("", "--quiet is not an option of convseq bench");
@@ -196,7 +224,7 @@ TEST(Bench, EndsCleanlyOnASignal) {
 }
 
 TEST(Bench, HelpsWithAnExample) {
-  for (const std::string command : {"ops", "step", "length", "decode"}) {
+  for (const std::string command : {"ops", "step", "finetune", "length", "decode"}) {
     const auto outcome = run_convseq("bench " + command + " --help");
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.output.find("convseq bench " + command), outcome.output.npos);

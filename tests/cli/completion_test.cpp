@@ -24,12 +24,27 @@ bool installed(const std::string& program) {
 }
 
 // Every command that has no commands below it, and what its help shows: the manual must say it too.
-const std::vector<std::string> kCommands = {
-    "pretrain",         "finetune",         "evaluate",     "tokenizer train",
-    "tokenizer encode", "tokenizer decode", "tokenize",     "task",
-    "inspect",          "convert",          "synth corpus", "synth tasks",
-    "bench ops",        "bench step",       "bench length", "bench decode",
-    "version",          "completion",       "man",          "help"};
+const std::vector<std::string> kCommands = {"pretrain",
+                                            "finetune",
+                                            "evaluate",
+                                            "tokenizer train",
+                                            "tokenizer encode",
+                                            "tokenizer decode",
+                                            "tokenize",
+                                            "task",
+                                            "inspect",
+                                            "convert",
+                                            "synth corpus",
+                                            "synth tasks",
+                                            "bench ops",
+                                            "bench step",
+                                            "bench finetune",
+                                            "bench length",
+                                            "bench decode",
+                                            "version",
+                                            "completion",
+                                            "man",
+                                            "help"};
 
 std::set<std::string> options_of(const std::string& command) {
   std::set<std::string> options;
@@ -66,7 +81,7 @@ using Words = std::set<std::string>;
 TEST_F(BashCompletion, CompletesCommands) {
   EXPECT_TRUE(complete("''").contains("pretrain"));
   EXPECT_EQ(complete("tok"), (Words{"tokenizer", "tokenize"}));
-  EXPECT_EQ(complete("bench ''"), (Words{"ops", "step", "length", "decode"}));
+  EXPECT_EQ(complete("bench ''"), (Words{"ops", "step", "finetune", "length", "decode"}));
   EXPECT_EQ(complete("synth cor"), (Words{"corpus"}));
 }
 

@@ -67,11 +67,11 @@ TEST(WrongUse, SuggestsTheCommandThatWasMeant) {
   expect_refusal_with("inspct", "; did you mean inspect?");
   expect_refusal(
       "bench opps",
-      "opps is not a command of convseq bench; allowed: ops, step, length, decode; did you "
-      "mean ops?");
+      "opps is not a command of convseq bench; allowed: ops, step, finetune, length, decode; did "
+      "you mean ops?");
   expect_refusal("bench",
-                 "convseq bench needs a command: ops, step, length, decode (see convseq bench "
-                 "--help)");
+                 "convseq bench needs a command: ops, step, finetune, length, decode (see convseq "
+                 "bench --help)");
 }
 
 TEST(WrongUse, SuggestsTheOptionThatWasMeant) {

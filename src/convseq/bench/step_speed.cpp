@@ -4,7 +4,6 @@
 #include <torch/types.h>
 
 #include "convseq/base/error.h"
-#include "convseq/base/log.h"
 #include "convseq/bench/device_memory.h"
 #include "convseq/ops/linear.h"
 #include "convseq/train/run/pace.h"
@@ -140,17 +139,10 @@ std::vector<StepSpeed> measure_steps(const StepSpeedOptions& options) {
                         fmt::format("bench step: {} with {} rows of {} and {} tokens",
                                     name_of(config.mixer), batch.rows, batch.source, batch.target));
   }
-  std::vector<StepSpeed> speeds;
-  for (const ModelConfig& config : options.models) {
-    const std::string next{name_of(config.mixer)};
-    if (!options.watch(std::ssize(speeds), std::ssize(options.models), next)) break;
-    try {
-      speeds.push_back(measure(config, options));
-    } catch (const std::exception& error) {  // the other models are still measured
-      log::error("{}: not measured: {}", next, error.what());
-    }
-  }
-  return speeds;
+  return measure_each(
+      options.models, options.watch,
+      [](const ModelConfig& config) { return std::string(name_of(config.mixer)); },
+      [&](const ModelConfig& config) { return measure(config, options); });
 }
 
 std::map<std::string, PeerStep> read_peers(const std::filesystem::path& path) {

@@ -5,10 +5,12 @@ namespace convseq::cli {
 
 void add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "bench", "Benchmark the convolutions, a training step, speed by length, or decoding");
+      "bench",
+      "Benchmark the convolutions, a training step, fine-tuning, speed by length, or decoding");
   command->require_subcommand(1);
   add_bench_ops(*command);
   add_bench_step(*command);
+  add_bench_finetune(*command);
   add_bench_length(*command);
   add_bench_decode(*command);
   command->footer("Example:\n  convseq bench ops --json bench/results/ops-h200.json");

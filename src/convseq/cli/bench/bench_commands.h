@@ -6,6 +6,7 @@ namespace convseq::cli {
 
 void add_bench_ops(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
+void add_bench_finetune(CLI::App& bench);
 void add_bench_length(CLI::App& bench);
 void add_bench_decode(CLI::App& bench);
 
