@@ -131,11 +131,11 @@ ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> exa
           cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})};
 }
 
-// Without shapes where steps are not captured.
-ShapeLadder ladder_of(const FinetuneOptions& options, const ExampleStream& stream,
-                      const Communicator& communicator) {
+// Captured steps want few shapes; others take the batches as they are.
+std::optional<ShapeLadderOptions> ladder_options(const FinetuneOptions& options,
+                                                 const Communicator& communicator) {
   const bool captured = options.step.graph && options.device.is_cuda() && communicator.size() == 1;
-  return captured ? ShapeLadder(stream.first_shapes(), options.shapes) : ShapeLadder();
+  return captured ? std::optional(options.shapes) : std::nullopt;
 }
 
 class TaskLesson : public Lesson {
@@ -147,18 +147,15 @@ class TaskLesson : public Lesson {
         engine_(engine),
         validation_(validation),
         communicator_(communicator),
-        ladder_(ladder_of(options, stream, communicator)),
-        batches_(std::move(stream)) {}
+        batches_(std::move(stream), {.ladder = ladder_options(options, communicator)}) {}
 
   std::string name() const override { return "finetune"; }
 
   TrainingBatch next() override {
-    ExampleBatch next = batches_.next();
-    Batch& batch = next.batch;
-    return {ladder_.shapes() > 0 ? padded(batch, ladder_.fit(batch.shape())) : std::move(batch),
-            next.after.to_json()};
+    ExampleBatch batch = batches_.next();
+    return {std::move(batch.batch), batch.after.to_json()};
   }
-  const ShapeLadder& ladder() const { return ladder_; }
+  const ShapeLadder& ladder() const { return batches_.ladder(); }
 
   bool can_validate() const override { return !validation_.examples.empty(); }
 
@@ -197,7 +194,6 @@ class TaskLesson : public Lesson {
   Engine& engine_;  // of the model that is trained
   const TaskSplit& validation_;
   Communicator& communicator_;
-  ShapeLadder ladder_;
   ExamplePrefetcher batches_;
   bool collapsed_ = false;  // at the last validation
 };
