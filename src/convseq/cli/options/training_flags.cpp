@@ -104,7 +104,9 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
   command.add_flag("!--no-best", options.keep_best, "Do not keep the best model by validation");
   CLI::Option* fresh = command.add_flag(
       "--fresh", flags.fresh, "Start over and delete the checkpoints in the output folder");
-  command.add_flag("--resume", "Continue from the newest checkpoint (the default)")
+  // Not add_flag(name, description): g++ in C++20 finds two such functions in CLI11 2.1.
+  command.add_flag("--resume")
+      ->description("Continue from the newest checkpoint (the default)")
       ->excludes(fresh);
   command.add_flag("--dry-run", options.dry_run,
                    "Estimate steps, time, memory and disk space from a few steps; write nothing");
