@@ -23,12 +23,12 @@ void copy_into(torch::Tensor& to, const torch::Tensor& from) {
 
 }  // namespace
 
-DecodeSlot::DecodeSlot(Seq2Seq& model, const DecodeShape& shape, bool captures)
+DecodeSlot::DecodeSlot(Seq2Seq& model, const DecodeShape& shape, const DecodeSlotOptions& options)
     : model_(model),
       device_(model.parameters().front().device()),
       shape_(shape),
-      captures_(captures) {
-  if (!captures_) return;
+      options_(options) {
+  if (!options_.captures) return;
   stream_ = std::make_unique<GraphStream>(device_);
   start_graph_ = std::make_unique<DeviceGraph>(*stream_);
   step_graph_ = std::make_unique<DeviceGraph>(*stream_);
@@ -46,10 +46,9 @@ void DecodeSlot::run(const std::function<void()>& work) const {
 void DecodeSlot::begin(const torch::Tensor& encoded, const torch::Tensor& lengths) {
   const auto start = [&](const torch::Tensor& states, const torch::Tensor& rows) {
     const InferenceScope scope(model_);
-    // On a CPU the state grows, so that no step reads positions that are not there yet.
-    return model_.start(states, {rows}, device_.is_cuda() ? shape_.tokens : 0);
+    return model_.start(states, {rows}, options_.fixed ? shape_.tokens : 0);
   };
-  if (!captures_) {
+  if (!is_reusable()) {
     state_ = start(encoded, lengths);
     return;
   }
@@ -137,7 +136,7 @@ void DecodeSlot::reorder(const torch::Tensor& rows, int64_t open_rows) {
   });
   if (rows.size(0) == shape_.rows) return;
   shape_.rows = rows.size(0);
-  captures_ = false;  // the graphs are of the former addresses
+  options_.captures = false;  // the graphs are of the former addresses
 }
 
 void DecodeSlot::close_from(int64_t row) { selection_.ended.slice(0, row).fill_(true); }

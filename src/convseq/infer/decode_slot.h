@@ -18,11 +18,16 @@ struct DecodeShape {
   bool operator==(const DecodeShape&) const = default;
 };
 
-// The decode state and the chosen tokens of one batch. On a GPU they have fixed addresses, and a
-// step is captured as a CUDA graph, which serves all batches of this shape, one after another.
+struct DecodeSlotOptions {
+  bool fixed = false;     // a state of fixed capacity; else it grows with each step
+  bool captures = false;  // on a GPU, with a fixed state
+};
+
+// The decode state and the chosen tokens of one batch. Captured as CUDA graphs, a slot serves all
+// batches of its shape, one after another.
 class DecodeSlot {
  public:
-  DecodeSlot(Seq2Seq& model, const DecodeShape& shape, bool captures);
+  DecodeSlot(Seq2Seq& model, const DecodeShape& shape, const DecodeSlotOptions& options);
   ~DecodeSlot();
 
   const DecodeShape& shape() const { return shape_; }
@@ -40,7 +45,7 @@ class DecodeSlot {
   // of rows, the following steps are launched, not captured.
   void reorder(const torch::Tensor& rows, int64_t open_rows);
   bool was_refused() const { return refused_; }  // it could not be captured
-  bool is_reusable() const { return captures_ && !refused_; }
+  bool is_reusable() const { return options_.captures && !refused_; }
 
  private:
   void run(const std::function<void()>& work) const;
@@ -50,7 +55,7 @@ class DecodeSlot {
   Seq2Seq& model_;
   torch::Device device_;
   DecodeShape shape_;
-  bool captures_;
+  DecodeSlotOptions options_;
   bool refused_ = false;
   std::unique_ptr<GraphStream> stream_;  // with a memory pool of its own, which keeps the state
   std::unique_ptr<DeviceGraph> start_graph_, step_graph_;
