@@ -75,6 +75,7 @@ class Decoding {
 double median_step_ms(Decoding& decoding, int64_t steps, torch::Device device) {
   std::vector<double> times;
   const int64_t burst = std::max<int64_t>(1, steps / kBursts);
+  decoding.read_tokens();  // waits for the steps before
   for (int64_t done = 0; done < steps; done += burst) {
     const int64_t count = std::min(burst, steps - done);
     const double start = now_ms(device);
