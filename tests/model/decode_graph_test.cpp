@@ -140,7 +140,7 @@ TEST_P(GpuDecodeGraph, StepsEqualTheParallelPass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuDecodeGraph, ::testing::ValuesIn(model_cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace convseq

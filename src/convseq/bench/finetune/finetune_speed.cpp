@@ -16,7 +16,6 @@
 namespace convseq::bench {
 namespace {
 
-constexpr double kGibi = 1 << 30;
 constexpr const char* kPeer = "bench/peer_finetune.py";
 
 std::string name_of_row(const ModelConfig& config) {
