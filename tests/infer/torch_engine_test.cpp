@@ -215,7 +215,7 @@ TEST(GpuTorchEngine, ReplaysWhatItWouldLaunch) {
         const auto sources = random_ids({8, 3, 1, 12, 6 + round});
         expect_near(answers_of(captured, sources), answers_of(launched, sources), 0);
       }
-      EXPECT_EQ(captured.captured_graphs(), 4u);  // encode, score, classify, token_nll
+      EXPECT_EQ(captured.captured_graphs(), 4);  // encode, score, classify, token_nll
     }
   }
 }
@@ -230,7 +230,7 @@ TEST(GpuTorchEngine, SeesWeightsThatChange) {
     TorchEngine engine(*model);
     const auto sources = random_ids({8, 3, 1, 12});
     for (int round = 0; round < 3; ++round) answers_of(engine, sources);
-    const size_t graphs = engine.captured_graphs();
+    const int64_t graphs = engine.captured_graphs();
     {
       const torch::NoGradGuard no_grad;
       for (auto& weight : model->parameters()) weight.mul_(0.75);

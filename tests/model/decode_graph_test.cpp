@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "convseq/model/seq2seq.h"
-#include "convseq/ops/device_graph.h"
+#include "convseq/ops/graph/device_graph.h"
 #include "convseq/ops/select_token.h"
 #include "model/model_table.h"
 #include "tensor_checks.h"

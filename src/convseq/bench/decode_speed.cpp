@@ -10,7 +10,7 @@
 #include "convseq/bench/timing.h"
 #include "convseq/bench/training_model.h"
 #include "convseq/infer/inference_scope.h"
-#include "convseq/ops/device_graph.h"
+#include "convseq/ops/graph/device_graph.h"
 #include "convseq/ops/linear.h"
 #include "convseq/ops/select_token.h"
 #include "convseq/spec/flops.h"

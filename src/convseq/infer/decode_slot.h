@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "convseq/model/seq2seq.h"
-#include "convseq/ops/device_graph.h"
+#include "convseq/ops/graph/device_graph.h"
 #include "convseq/ops/select_token.h"
 
 namespace convseq {

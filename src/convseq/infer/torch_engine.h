@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "convseq/infer/decode_slots.h"
-#include "convseq/infer/graph_cache.h"
 #include "convseq/model/seq2seq.h"
+#include "convseq/ops/graph/graph_cache.h"
 #include "convseq/runtime/engine.h"
 
 namespace convseq {
@@ -38,7 +38,7 @@ class TorchEngine : public Engine {
                                   const std::vector<TokenIds>& targets) override;
   ClassScores classify(const Encoded& encoded) override;
 
-  size_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
+  int64_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
 
  private:
   torch::Device device() const { return weights_.front().device(); }

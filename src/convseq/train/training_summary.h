@@ -5,8 +5,8 @@
 #include <string>
 
 #include "convseq/base/file/json_file.h"
+#include "convseq/ops/graph/graph_cache.h"
 #include "convseq/train/run/pace.h"
-#include "convseq/train/step/capture_totals.h"
 
 namespace convseq {
 

@@ -11,35 +11,10 @@ torch::Tensor ids(const std::vector<int64_t>& values, int64_t rows, int64_t widt
   return torch::tensor(values, torch::kInt64).view({rows, width});
 }
 
-template <class Change>
-ModelBatch changed(ModelBatch batch, Change change) {
-  for (torch::Tensor* each : {&batch.source, &batch.source_lengths.values, &batch.decoder_input,
-                              &batch.labels, &batch.weights, &batch.counts}) {
-    if (each->defined()) *each = change(*each);
-  }
-  return batch;
-}
-
 }  // namespace
 
-void ModelBatch::copy_from(const ModelBatch& other) {
-  const auto copy = [](torch::Tensor& to, const torch::Tensor& from) {
-    if (to.defined()) to.copy_(from, /*non_blocking=*/true);
-  };
-  copy(source, other.source);
-  copy(source_lengths.values, other.source_lengths.values);
-  copy(decoder_input, other.decoder_input);
-  copy(labels, other.labels);
-  copy(weights, other.weights);
-  copy(counts, other.counts);
-}
-
-ModelBatch ModelBatch::on(torch::Device device) const {
-  return changed(*this, [&](const torch::Tensor& x) { return x.to(device); });
-}
-
-ModelBatch ModelBatch::pinned() const {
-  return changed(*this, [](const torch::Tensor& x) { return x.pin_memory(); });
+std::array<torch::Tensor*, 6> ModelBatch::parts() {
+  return {&source, &source_lengths.values, &decoder_input, &labels, &weights, &counts};
 }
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {

@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <array>
+
 #include "convseq/data/batch.h"
 #include "convseq/model/seq2seq.h"
 #include "convseq/train/step/token_loss.h"
@@ -17,9 +19,7 @@ struct ModelBatch {
   torch::Tensor weights;        // [B] fp32; undefined: all 1
   torch::Tensor counts;         // [3] float64: the targets' weight, source tokens, target tokens
 
-  ModelBatch on(torch::Device device) const;
-  ModelBatch pinned() const;  // in memory that a GPU copies from while the host goes on
-  void copy_from(const ModelBatch& other);  // of the same shape, pinned: does not wait
+  std::array<torch::Tensor*, 6> parts();  // all of the above; some may be undefined
 };
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device);

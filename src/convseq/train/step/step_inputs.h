@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "convseq/ops/graph/graph_cache.h"
 #include "convseq/train/step/model_batch.h"
 
 namespace convseq {
@@ -12,10 +13,9 @@ struct StepInputs {
   torch::Tensor total_weight = {};       // of all real targets of all processes, float64
   torch::Tensor numbers = {};            // the optimizer's, of this step
 
-  StepInputs on(torch::Device device) const;
-  StepInputs pinned() const;                // in memory that a GPU copies from asynchronously
-  void copy_from(const StepInputs& other);  // of the same shape, pinned: does not wait
-  std::vector<int64_t> shape() const;       // equal: one captured step serves both
+  // As a list in a fixed order, for a captured step.
+  static StepInputs from(const Tensors& list);
+  Tensors to_list() const;
 };
 
 }  // namespace convseq

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "convseq/base/error.h"
+#include "convseq/ops/linear.h"
 #include "convseq/train/optim/clip.h"
 
 namespace convseq {
@@ -121,10 +122,7 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
                {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
   const auto device = model_.output_matrix().device();
-  if (can_be_captured(device)) {
-    captured_.emplace(device, options.capture,
-                      [this](const StepInputs& inputs) { return find_gradients_and_move(inputs); });
-  }
+  if (can_be_captured(device)) graphs_.emplace(device, options.capture.max_graphs);
 }
 
 // Other processes and a backward pass within the backward pass need the host.
@@ -142,7 +140,7 @@ StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learni
 void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
   // What a captured step reads is copied there from the host, without a stop on the way.
-  const auto device = captured_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
+  const auto device = graphs_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
   const StepInputs inputs{.batches = filled(micro_batches, model_, device),
                           .total_weight = total_weight(micro_batches, communicator_, device)};
   if (optimizer_.steps_on_device()) {
@@ -207,7 +205,26 @@ torch::Tensor TrainStep::find_gradients_and_move(const StepInputs& inputs) {
 HostCopy TrainStep::step_on_device(StepInputs inputs, double learning_rate) {
   inputs.numbers = optimizer_.device_numbers(learning_rate, std::ssize(started_))
                        .to(inputs.total_weight.device());
-  return captured_ ? captured_->run(inputs) : HostCopy(find_gradients_and_move(inputs));
+  return graphs_ ? captured_step(inputs) : HostCopy(find_gradients_and_move(inputs));
+}
+
+HostCopy TrainStep::captured_step(const StepInputs& on_host) {
+  Tensors inputs;
+  for (const auto& each : on_host.to_list()) {
+    inputs.push_back(each.defined() ? each.pin_memory() : each);
+  }
+  std::optional<HostCopy> sums;
+  graphs_->run([&] {
+    std::optional<ops::MatmulTuning> tuning;  // of what is launched
+    if (options_.capture.tune_matmuls) tuning.emplace();
+    sums.emplace(graphs_
+                     ->call("step", inputs,
+                            [&](const Tensors& in) -> Tensors {
+                              return {find_gradients_and_move(StepInputs::from(in))};
+                            })
+                     .front());
+  });
+  return *sums;
 }
 
 StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,

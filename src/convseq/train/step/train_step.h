@@ -9,10 +9,17 @@
 #include "convseq/dist/gradient_buckets.h"
 #include "convseq/train/optim/master_weights.h"
 #include "convseq/train/optim/optimizer.h"
-#include "convseq/train/step/captured_steps.h"
+#include "convseq/train/step/step_inputs.h"
 #include "convseq/train/step/token_loss.h"
 
 namespace convseq {
+
+struct CaptureOptions {
+  int64_t max_graphs = 16;  // the least recently used is dropped for a new one
+  // Times the matmuls of each shape with several algorithms before it is captured. Steps are
+  // faster, but the choice may differ from run to run, and with it the last bits of the results.
+  bool tune_matmuls = true;
+};
 
 struct TrainStepOptions {
   double clip_norm = 1.0;
@@ -20,8 +27,8 @@ struct TrainStepOptions {
   double z_loss = 0;
   bool pooled = false;     // the head on the mean of the encoder's output; a target is its class
   bool recompute = false;  // activations in the backward pass, instead of remembering them
-  // On a GPU, a step whose batches have a shape for the second or third time is captured as a CUDA
-  // graph and replayed from then on. The graphs keep their memory: for batches of few shapes.
+  // On a GPU, a step whose batches have a shape for the second time is captured as a CUDA graph and
+  // replayed from then on. The graphs keep their memory: for batches of few shapes.
   bool graph = true;
   CaptureOptions capture = {};
 };
@@ -51,9 +58,9 @@ class TrainStep {
   // finished this one, and never waits for the host; elsewhere start() does it all.
   void start(const std::vector<Batch>& micro_batches, double learning_rate);
   StepResult finish();  // waits for the oldest that was started
-  bool runs_ahead() const { return captured_ && captured_->replays(); }
+  bool runs_ahead() const { return graphs_.has_value(); }
   int64_t under_way() const { return std::ssize(started_); }
-  CaptureTotals captures() const { return captured_ ? captured_->totals() : CaptureTotals(); }
+  CaptureTotals captures() const { return graphs_ ? graphs_->totals() : CaptureTotals(); }
 
  private:
   struct Started {
@@ -65,6 +72,7 @@ class TrainStep {
   torch::Tensor find_gradients_and_move(const StepInputs& inputs);  // the same, on the device alone
   StepResult step(const StepInputs& inputs, double learning_rate);
   HostCopy step_on_device(StepInputs inputs, double learning_rate);
+  HostCopy captured_step(const StepInputs& on_host);
   bool can_be_captured(torch::Device device) const;
 
   Seq2Seq& model_;
@@ -74,7 +82,7 @@ class TrainStep {
   TrainStepOptions options_;
   GradientBuckets buckets_;
   std::deque<Started> started_;
-  std::optional<CapturedSteps> captured_;
+  std::optional<GraphCache> graphs_;
 };
 
 // The same sums without gradients and in evaluation mode: for validation.

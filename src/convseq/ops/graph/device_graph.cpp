@@ -1,4 +1,4 @@
-#include "convseq/ops/device_graph.h"
+#include "convseq/ops/graph/device_graph.h"
 
 #include <torch/types.h>
 
