@@ -78,13 +78,34 @@ __device__ inline float sigmoid(float x) {
   return quotient;
 }
 
-// Copies 16 bytes from global to shared memory asynchronously; zeros where not `real`, whatever
-// `from` points to.
-__device__ inline void cp_async_16(void* to, const void* from, bool real) {
+// Copies 8 or 16 bytes from global to shared memory asynchronously; zeros where not `real`,
+// whatever `from` points to.
+template <int kBytes>
+__device__ void cp_async(void* to, const void* from, bool real) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-               "r"(real ? 16 : 0)
-               : "memory");
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+                 "r"(real ? 16 : 0)
+                 : "memory");
+  } else {
+    static_assert(kBytes == 8);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(address), "l"(from),
+                 "r"(real ? 8 : 0)
+                 : "memory");
+  }
+}
+
+__device__ inline void cp_async_16(void* to, const void* from, bool real) {
+  cp_async<16>(to, from, real);
+}
+
+__device__ inline void cp_async_commit_group() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int kLeft>
+__device__ void cp_async_wait_group() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
 __device__ inline void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }

@@ -89,15 +89,6 @@ struct BandRows {
   }
 };
 
-__device__ inline void cp_async_commit_group() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int kLeft>
-__device__ void cp_async_wait_group() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-
 // Copies the rows of one step's chunk into the ring buffer, after those of the steps before.
 __device__ inline void copy_to_ring(const BandShape& shape, const BandRows& rows, int first,
                                     int ring_first, int count, bf16* ring) {
