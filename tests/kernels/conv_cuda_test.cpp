@@ -172,6 +172,14 @@ const std::vector<Sizes>& awkward_sizes() {
       {1, 300, 104, 104, 17, 2, {290}},
       {2, 270, 32, 8, 25, 4, {270, 133}},
       {1, 256, 768, 768, 7, 1, {}},
+      {2, 1, 8, 8, 7, 1, {}},
+      {2, 5, 24, 24, 7, 1, {5, 3}},
+      {1, 6, 72, 72, 7, 1, {}},
+      {2, 7, 768, 768, 3, 1, {6, 7}},
+      {1, 8, 24, 24, 5, 1, {}},
+      {3, 33, 72, 9, 8, 1, {33, 2, 0}},
+      {1, 1000, 136, 136, 9, 1, {999}},
+      {2, 300, 264, 264, 6, 2, {300, 150}},
   };
   return sizes;
 }
@@ -201,7 +209,7 @@ TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralChunks) {
 
 // Enough sequences that one block computes several of them, and the last block fewer.
 TEST(GpuConvKernel, EqualsTheFormulaWhereBlocksHaveSeveralSequences) {
-  for (const int64_t kernel : {7, 15, 31}) {
+  for (const int64_t kernel : {3, 7, 9, 15, 31}) {
     for (const bool glu : {false, true}) {
       check_conv_case({{.type = Type::Bf16,
                         .batch = 2051,

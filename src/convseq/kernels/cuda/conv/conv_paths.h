@@ -14,7 +14,12 @@ bool band_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_
 bool band_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t band_backward_workspace(const ConvShape& shape);
 
-// On the tensor cores where they do not: bf16, any heads, short kernels.
+// By multiply-adds of a window in registers: bf16, any heads, the shortest kernels.
+bool march_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
+bool march_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
+size_t march_backward_workspace(const ConvShape& shape);
+
+// On the tensor cores where the channels do not share their taps: bf16, any heads, short kernels.
 bool toeplitz_forward(const ConvShape& shape, const ConvForward& arrays, cudaStream_t stream);
 bool toeplitz_backward(const ConvShape& shape, const ConvBackward& arrays, cudaStream_t stream);
 size_t toeplitz_backward_workspace(const ConvShape& shape);
