@@ -135,7 +135,7 @@ struct SpanOffsets {
   __device__ SpanOffsets() {
     const int n = threadIdx.x % 8, matrix = threadIdx.x % kLanes / 8;
     using Rows = ChannelRows<1>;
-    window = Rows::vector_offset(n * 2 + min(matrix, kTapBlocks));
+    window = Rows::vector_offset(n * 2 + matrix);
     tail = Rows::vector_offset(matrix / 2 * 16 + n * 2 + 4 + matrix % 2);
     outputs = Rows::vector_offset(matrix / 2 * 16 + n * 2 + matrix % 2);
   }
@@ -148,7 +148,7 @@ struct SpanOffsets {
       unsigned blocks[4];
       load(blocks, window + half * kHalfBytes);
 #pragma unroll
-      for (int b = 0; b < 4; ++b) to[half][b] = b <= kTapBlocks ? blocks[b] : 0;
+      for (int b = 0; b < 4; ++b) to[half][b] = blocks[b];
     }
     if constexpr (kTapBlocks > 3) {
       unsigned blocks[4];
@@ -162,7 +162,6 @@ struct SpanOffsets {
 // Calls use(constant<number of 8 × 8 blocks that hold the taps>).
 template <class Use>
 auto with_tap_blocks(int64_t kernel, Use use) {
-  if (kernel <= 9) return use(std::integral_constant<int, 2>{});
   if (kernel <= 17) return use(std::integral_constant<int, 3>{});
   return use(std::integral_constant<int, 5>{});
 }
