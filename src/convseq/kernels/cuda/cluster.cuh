@@ -14,7 +14,14 @@ namespace convseq::kernels {
 #define CONVSEQ_CLUSTER(blocks)
 #endif
 
-inline bool has_clusters() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
+// Whether the GPU has them and there is code for it: code for 8.x runs on later GPUs without them.
+inline bool has_clusters() {
+#ifdef CONVSEQ_DEPENDENT_LAUNCH  // the lowest compute capability from 9 on that there is code for
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= CONVSEQ_DEPENDENT_LAUNCH;
+#else
+  return false;
+#endif
+}
 
 // Waits for all threads of the cluster; what they wrote to shared memory before is visible after.
 __device__ inline void cluster_sync() {
