@@ -34,8 +34,9 @@ DecodeSlot::DecodeSlot(Seq2Seq& model, const DecodeShape& shape, const DecodeSlo
   step_graph_ = std::make_unique<DeviceGraph>(*stream_);
 }
 
+// Its graphs may still run.
 DecodeSlot::~DecodeSlot() {
-  if (stream_) torch::cuda::synchronize(device_.index());  // its graphs may still run
+  if (stream_) stream_->wait();
 }
 
 void DecodeSlot::run(const std::function<void()>& work) const {
@@ -128,14 +129,15 @@ std::pair<torch::Tensor, torch::Tensor> DecodeSlot::read(int64_t first) const {
   return chosen;
 }
 
-void DecodeSlot::reorder(const torch::Tensor& rows, int64_t open_rows) {
+void DecodeSlot::reorder(const std::vector<int64_t>& rows, int64_t open_rows) {
   run([&] {
-    state_.reorder(rows);
-    for (const auto member : kSelection) nn::reorder_in_place(selection_.*member, rows);
+    const auto index = torch::tensor(rows, torch::kInt64).to(device_);
+    state_.reorder(index);
+    for (const auto member : kSelection) nn::reorder_in_place(selection_.*member, index);
     close_from(open_rows);
   });
-  if (rows.size(0) == shape_.rows) return;
-  shape_.rows = rows.size(0);
+  if (std::ssize(rows) == shape_.rows) return;
+  shape_.rows = std::ssize(rows);
   options_.captures = false;  // the graphs are of the former addresses
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "convseq/model/seq2seq.h"
 #include "convseq/ops/graph/device_graph.h"
@@ -43,7 +44,7 @@ class DecodeSlot {
 
   // Row i becomes the former row rows[i]; rows from `open_rows` on are padding. With another number
   // of rows, the following steps are launched, not captured.
-  void reorder(const torch::Tensor& rows, int64_t open_rows);
+  void reorder(const std::vector<int64_t>& rows, int64_t open_rows);
   bool was_refused() const { return refused_; }  // it could not be captured
   bool is_reusable() const { return options_.captures && !refused_; }
 

@@ -142,15 +142,20 @@ std::unique_ptr<Engine::Decoding> TorchEngine::start(const Encoded& base, int64_
 
 void TorchEngine::step(Decoding& base, const Select& select) {
   DecodeSlot& slot = *static_cast<TorchDecoding&>(base).slot;
-  require(slot.steps() < slot.shape().tokens,
-          "sequence of {} tokens is longer than max_positions {}", slot.steps() + 1,
-          config().max_positions);
-  select.given.empty() ? slot.step() : slot.step(select.given);
+  const int64_t most = slot.shape().tokens;
+  if (slot.steps() >= most && config().positions == Positions::Learned) {
+    require(most < config().max_positions, "sequence of {} tokens is longer than max_positions {}",
+            slot.steps() + 1, config().max_positions);
+  }
+  require(slot.steps() < most, "decoding was started for {} tokens; it cannot go on", most);
+  run([&] { select.given.empty() ? slot.step() : slot.step(select.given); });
 }
 
 std::vector<ChosenTokens> TorchEngine::read(Decoding& base) {
   auto& decoding = static_cast<TorchDecoding&>(base);
-  const auto [ids, log] = decoding.slot->read(decoding.steps_read);  // [B,steps]
+  std::pair<torch::Tensor, torch::Tensor> chosen;
+  run([&] { chosen = decoding.slot->read(decoding.steps_read); });
+  const auto& [ids, log] = chosen;  // [B,steps]
   std::vector<ChosenTokens> steps(static_cast<size_t>(ids.size(1)));
   const auto id = ids.accessor<int64_t, 2>();
   const auto each = log.accessor<float, 2>();
@@ -169,7 +174,7 @@ void TorchEngine::reorder(Decoding& base, std::span<const int64_t> rows) {
   std::vector<int64_t> numbers(rows.begin(), rows.end());
   if (pads_shapes()) numbers.resize(static_cast<size_t>(padded_rows(std::ssize(rows))));
   decoding.rows = std::ssize(rows);
-  decoding.slot->reorder(torch::tensor(numbers, torch::kInt64).to(device()), decoding.rows);
+  run([&] { decoding.slot->reorder(numbers, decoding.rows); });
 }
 
 ClassScores TorchEngine::score(const Encoded& base, const std::vector<TokenIds>& targets) {

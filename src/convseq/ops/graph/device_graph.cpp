@@ -43,6 +43,14 @@ void GraphStream::run(const std::function<void()>& work) {
   work();
 }
 
+// An error of the device is reported by the next call that needs its results.
+void GraphStream::wait() const noexcept {
+  try {
+    impl_->stream.synchronize();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+
 int64_t GraphStream::pool_bytes() const { return impl_->pool_bytes; }
 
 struct DeviceGraph::Impl {
@@ -55,7 +63,6 @@ DeviceGraph::DeviceGraph(GraphStream& stream) : impl_(new Impl{*stream.impl_}) {
 bool DeviceGraph::capture(const std::function<void()>& work) {
   GraphStream::Impl& on = impl_->on;
   on.stream.synchronize();
-  impl_->graph.reset();
   // Launched work has left its memory in another pool: it is given back before this one grows.
   c10::cuda::CUDACachingAllocator::emptyCache();
   const int64_t before = reserved_bytes(on.stream.device_index());
@@ -112,6 +119,7 @@ struct DeviceGraph::Impl {};
 GraphStream::GraphStream(torch::Device) { fail("CUDA graph: this build has no CUDA"); }
 GraphStream::~GraphStream() = default;
 void GraphStream::run(const std::function<void()>& work) { work(); }
+void GraphStream::wait() const noexcept {}
 int64_t GraphStream::pool_bytes() const { return 0; }
 
 DeviceGraph::DeviceGraph(GraphStream&) {}

@@ -21,6 +21,8 @@ class GraphStream {
   // not be used elsewhere before the device was waited for.
   void run(const std::function<void()>& work);
 
+  void wait() const noexcept;  // until the device has done all that was queued on this stream
+
   int64_t pool_bytes() const;  // device memory that captures have reserved for the pool
 
  private:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/cuda.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -29,9 +28,7 @@ GraphCache::GraphCache(torch::Device device, int64_t max_graphs)
     : device_(device), stream_(device), max_graphs_(max_graphs) {}
 
 // A graph may still run when it is dropped.
-GraphCache::~GraphCache() {
-  if (captured() > 0) torch::cuda::synchronize(device_.index());
-}
+GraphCache::~GraphCache() { stream_.wait(); }
 
 Tensors GraphCache::on_device(const Tensors& inputs) const {
   Tensors copies;
@@ -53,14 +50,14 @@ GraphCache::Entry* GraphCache::find(const std::string& key) {
 GraphCache::Entry* GraphCache::capture(const std::string& key, const Tensors& inputs,
                                        const Body& body) {
   const auto begin = std::chrono::steady_clock::now();
-  if (captured() >= max_graphs_ && !entries_.empty()) {
-    torch::cuda::synchronize(device_.index());
-    entries_.pop_back();
-  }
   Entry fresh{.key = key, .graph = DeviceGraph(stream_), .inputs = on_device(inputs)};
   captures_ = fresh.graph.capture([&] { fresh.outputs = body(fresh.inputs); });
   if (!captures_) return nullptr;
   entries_.push_front(std::move(fresh));
+  if (captured() > max_graphs_) {  // after the capture: a memory pool lives as long as its graphs
+    stream_.wait();
+    entries_.pop_back();
+  }
   ++totals_.captures;
   totals_.seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
