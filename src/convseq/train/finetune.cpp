@@ -134,7 +134,10 @@ ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> exa
 // Captured steps want few shapes; others take the batches as they are.
 std::optional<ShapeLadderOptions> ladder_options(const FinetuneOptions& options,
                                                  const Communicator& communicator) {
-  const bool captured = options.step.graph && options.device.is_cuda() && communicator.size() == 1;
+  const bool captured = options.device.is_cuda() && communicator.size() == 1 &&
+                        options.step.graph && !options.step.recompute &&
+                        options.compute != torch::kFloat64 &&
+                        options.optimizer.kind != OptimizerKind::Adafactor;
   return captured ? std::optional(options.shapes) : std::nullopt;
 }
 

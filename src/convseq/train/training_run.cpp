@@ -111,10 +111,13 @@ void TrainingRun::check_best() {
 TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
   constexpr int kTimedSteps = 3;
   const int64_t first_step = state_.step;
+  TrainingBatch batch = lesson.next();
   for (int i = 0; i <= kTimedSteps; ++i) {
-    start_step(lesson);
+    start_step(batch);
     if (i <= 1) meter_.emplace(options_.device, 1);
     finish_step();
+    // A captured step is fast from its second time on, so there one batch stands for all.
+    if (!step_->runs_ahead()) batch = lesson.next();
   }
   const Pace pace = meter_->whole();
   const double checkpoint = 12.0 * static_cast<double>(model_->parameter_count());
@@ -155,12 +158,16 @@ void TrainingRun::open_records(const std::string& name) {
 
 // One step, and what is due after it: a line in the logs, a validation, a checkpoint.
 std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
-  while (step_->under_way() == 0 || may_start_another()) start_step(lesson);
+  while (step_->under_way() == 0 || may_start_another()) start_step(lesson.next());
   double rate = finish_step();
   std::optional<TrainingEnd> end = reached_limit();
   if (agree(options_.stop()) && !end) end = TrainingEnd::Stopped;
-  const bool diverged = state_.skipped_in_a_row >= options_.most_skipped_in_a_row;
-  while (step_->under_way() > 0 && (end || diverged)) rate = finish_step();
+  const int64_t skipped = state_.skipped_in_a_row;
+  const bool diverged = skipped >= options_.most_skipped_in_a_row;
+  while (step_->under_way() > 0 && (end || diverged)) {
+    report(rate, /*at_end=*/false);
+    rate = finish_step();
+  }
   const bool at_end = end && *end != TrainingEnd::Stopped;
   report(rate, at_end);
   if (lesson.can_validate() && (at_end || is_due(options_.validate_every, state_.step))) {
@@ -170,7 +177,7 @@ std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
   if (save_is_due() || end || diverged) save();
   require(!diverged,
           "{}: {} steps in a row had a loss or gradient that is not finite; stopped at step {}",
-          options_.out.string(), state_.skipped_in_a_row, state_.step);
+          options_.out.string(), skipped, state_.step);
   return end;
 }
 
@@ -211,8 +218,7 @@ void TrainingRun::report(double rate, bool at_end) {
   if (to_files) meter_->new_stretch();
 }
 
-void TrainingRun::start_step(Lesson& lesson) {
-  TrainingBatch batch = lesson.next();
+void TrainingRun::start_step(TrainingBatch batch) {
   const int64_t number = state_.step + step_->under_way();
   // Random numbers of a step depend on its number alone: a resumed run draws the same ones.
   Random random(options_.seed, {kDropout, static_cast<uint64_t>(number),

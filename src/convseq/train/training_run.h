@@ -41,7 +41,7 @@ class TrainingRun {
   void open_records(const std::string& name);
   void open_log(const std::string& name);
   std::optional<TrainingEnd> advance(Lesson& lesson);  // the reason to end, if there is one
-  void start_step(Lesson& lesson);
+  void start_step(TrainingBatch batch);
   double finish_step();            // the oldest; returns its learning rate
   bool may_start_another() const;  // while others are under way
   void report(double rate, bool at_end);

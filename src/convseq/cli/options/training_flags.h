@@ -34,7 +34,7 @@ struct TrainingFlags {
   CLI::Option* schedule = nullptr;
   CLI::Option* save_every = nullptr;
   // Options whose default depends on others: options.json has them only where they were given.
-  std::vector<std::string> only_if_given = {"steps", "schedule"};
+  std::vector<std::string> only_if_given = {"steps", "schedule", "save-every"};
 };
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options);

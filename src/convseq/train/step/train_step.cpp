@@ -73,7 +73,7 @@ TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
           .nll_sum = nll.sum(torch::kFloat64),
           .z_loss_sum = torch::zeros({}, loss.options()),
           .correct = (logits.argmax(1) == labels).sum(),
-          .tokens = torch::tensor(labels.numel())};
+          .tokens = no_label.logical_not().sum()};
 }
 
 TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
