@@ -34,7 +34,7 @@ void move_example(TaskSplit& from, size_t i, TaskSplit& to) {
   to.targets.push_back(std::move(from.targets[i]));
 }
 
-// The seed alone decides which examples are held out.
+// Which examples are held out depends only on the seed.
 Splits hold_out(TaskSplit all, double share, uint64_t seed) {
   Splits splits;
   splits.train.totals = all.totals;
@@ -55,7 +55,7 @@ void keep_first(TaskSplit& split, int64_t limit) {
   split.totals.rows = limit;
 }
 
-// A table alone is the split "all". Validation and test data are never trained on.
+// A single table is the split "all". Validation and test data are never used for training.
 std::string training_split(const Task& task) {
   for (const char* split : {"train", "all"}) {
     if (task.has_split(split)) return split;
@@ -124,14 +124,14 @@ std::vector<Example> examples_of(const FinetuneOptions& options, TaskSplit train
 ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> examples,
                         const Json& cursor, const Communicator& communicator) {
   return {std::move(examples),
-          {.plan = {.tokens = int64_t{1} << 40,  // only rows limit a batch
+          {.plan = {.tokens = int64_t{1} << 40,  // batches are limited by rows alone
                     .max_rows = options.batch_rows,
                     .seed = options.seed},
            .rank = {.index = communicator.rank(), .count = communicator.size()}},
           cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})};
 }
 
-// Captured steps want few shapes; others take the batches as they are.
+// Captured steps need few shapes, so batches are padded. Other steps take batches as they are.
 std::optional<ShapeLadderOptions> ladder_options(const FinetuneOptions& options,
                                                  const Communicator& communicator) {
   const bool captured = options.device.is_cuda() && communicator.size() == 1 &&
@@ -186,7 +186,7 @@ class TaskLesson : public Lesson {
       result.values.push_back({std::string(name_of(score.metric)), score.value});
     }
     result.values.push_back({"collapsed", report.collapse ? 1.0 : 0.0});
-    // A model may stay collapsed for many validations: the first says so.
+    // A model may stay collapsed for many validations; only the first one warns.
     if (report.collapse && !collapsed_) log::warning("{}", report.collapse->message());
     collapsed_ = report.collapse.has_value();
     return result;
@@ -194,7 +194,7 @@ class TaskLesson : public Lesson {
 
   const FinetuneOptions& options_;
   const Tokenizer& tokenizer_;
-  Engine& engine_;  // of the model that is trained
+  Engine& engine_;  // runs the model being trained
   const TaskSplit& validation_;
   Communicator& communicator_;
   ExamplePrefetcher batches_;
@@ -253,7 +253,8 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
           "{}: is the model to start from; write to another folder", options.out.string());
 }
 
-// The classes of a pooled head are the labels that occur, where the task does not list them.
+// If the task lists no labels, the classes of a pooled head are the labels that occur in the
+// training data.
 FinetuneOptions with_labels(FinetuneOptions options) {
   Task& task = options.task;
   if (options.form == AnswerForm::Pooled && task.labels.empty()) {
@@ -263,7 +264,7 @@ FinetuneOptions with_labels(FinetuneOptions options) {
   return options;
 }
 
-// The longest source and the longest target: one batch may hold both.
+// Uses the longest source and the longest target, since one batch may hold both.
 TrainingShape shape_of(const FinetuneOptions& options, const std::vector<Example>& examples,
                        const Communicator& communicator) {
   TrainingShape shape = training_shape(options, options.batch_rows / communicator.size());
@@ -275,7 +276,7 @@ TrainingShape shape_of(const FinetuneOptions& options, const std::vector<Example
   return shape;
 }
 
-// Epochs become steps, and a validation at the end of each epoch, or every 1000 steps.
+// Converts epochs to steps. By default, validates once per epoch, but at least every 1000 steps.
 FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   const double batches =
       std::ceil(static_cast<double>(examples) / static_cast<double>(options.batch_rows));
@@ -286,13 +287,13 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
   }
-  // Captured steps give the same results as launched ones, in every run.
+  // Without matmul tuning, captured steps give the same results as launched ones, in every run.
   options.step.capture = {.max_graphs = options.shapes.max_shapes, .tune_matmuls = false};
   options.step.pooled = options.form == AnswerForm::Pooled;
   return options;
 }
 
-// A checksum over every token of every example, to detect changed data of the same size.
+// A checksum of all tokens of all examples, which detects changed data of the same size.
 uint32_t fingerprint_of(const std::vector<Example>& examples) {
   std::vector<uint32_t> each;
   for (const Example& example : examples) {
@@ -384,7 +385,7 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
       options, model, {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
       communicator.rank() == 0 ? identity_of(options, tokenizer, examples) : RunIdentity{},
       communicator);
-  TorchEngine engine(*model);  // one for all validations
+  TorchEngine engine(*model);  // shared by all validations
   TaskLesson lesson(options, tokenizer,
                     stream_of(options, std::move(examples), run.cursor(), communicator),
                     splits.validation, communicator, engine);

@@ -12,7 +12,7 @@ enum class AnswerForm { Text, Pooled };
 template <>
 inline constexpr auto kEnumNames<AnswerForm> = std::to_array<EnumName<AnswerForm>>({
     {AnswerForm::Text, "text"},      // the decoder writes the label
-    {AnswerForm::Pooled, "pooled"},  // a linear head on the encoder's mean; no decoder
+    {AnswerForm::Pooled, "pooled"},  // a linear head on the mean encoder output; no decoder
 });
 
 struct FinetuneOptions : TrainingOptions {
@@ -26,7 +26,7 @@ struct FinetuneOptions : TrainingOptions {
   Task task;
   TaskReaderOptions reader;
   ModelConfig model;
-  std::filesystem::path tokenizer;  // of the model; the folder of a pre-trained model holds it
+  std::filesystem::path tokenizer;  // of the model; may be the folder of a pre-trained model
   std::filesystem::path from;       // model folder with the initial weights; empty: from scratch
   bool freeze_encoder = false;
   AnswerForm form = AnswerForm::Text;
@@ -35,22 +35,22 @@ struct FinetuneOptions : TrainingOptions {
   double epochs = 3;             // if no other limit is given
   int64_t train_limit = 0;       // use only the first N examples; 0: all
   int64_t validation_limit = 0;  // likewise
-  double held_out = 0.1;         // fraction for validation without a validation split; 0: none
-  std::map<std::string, double> class_weights;  // weights in the loss by label; 1 for the others
-  bool balance_classes = false;  // weights that give all labels the same total weight
-  ShapeLadderOptions shapes;     // on a GPU batches are padded to these, for captured steps
+  double held_out = 0.1;         // validation fraction without a validation split; 0: none
+  std::map<std::string, double> class_weights;  // loss weight by label; default 1
+  bool balance_classes = false;  // class weights that give all labels equal total weight
+  ShapeLadderOptions shapes;     // to which batches are padded on a GPU for captured steps
 };
 
 struct FinetuneSummary {
   TrainingSummary training;
-  std::map<std::string, RowTotals> rows;  // by split: how many were used, skipped, cut
-  std::map<std::string, Report> reports;  // by split, of the best model; once finished
+  std::map<std::string, RowTotals> rows;  // by split: rows used, skipped and truncated
+  std::map<std::string, Report> reports;  // by split, of the best model; empty until finished
   Json to_json() const;
 };
 
 // Fine-tunes a model on one task, keeps the weights of the best validation, and evaluates them on
-// the validation and test splits: `out` gets evaluation.json and predictions-<split>.jsonl, and
-// task.json stores the task. A collapsed model is logged as a warning.
+// the validation and test splits. Writes evaluation.json, predictions-<split>.jsonl and task.json
+// to `out`. Logs a warning if the model has collapsed.
 FinetuneSummary finetune(const FinetuneOptions& options, Communicator& communicator);
 FinetuneSummary finetune(const FinetuneOptions& options);  // one process
 

@@ -21,14 +21,14 @@ struct Validation {
   std::vector<NamedValue> values;  // for the logs
 };
 
-// The data of a training run and its validation. Every process has its own.
+// The data of a training run and its validation. Each process has its own instance.
 class Lesson {
  public:
   virtual ~Lesson() = default;
   virtual std::string name() const = 0;  // "pretrain"
   virtual TrainingBatch next() = 0;
   virtual bool can_validate() const = 0;
-  virtual Validation validate(Seq2Seq& model) = 0;  // the same on every process
+  virtual Validation validate(Seq2Seq& model) = 0;  // the same result on every process
 };
 
 }  // namespace convseq

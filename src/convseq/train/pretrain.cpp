@@ -31,13 +31,13 @@ void check(const PretrainOptions& options, int processes) {
   if (!options.validation_corpus.empty()) corpora.push_back(options.validation_corpus);
   for (const std::string& corpus : corpora) {
     if (ShardManifest::is_in(corpus)) continue;
-    // Refuses what is not there, and files of another form, before a folder is made.
+    // Throws an Error for missing files and unknown formats before a folder is created.
     DocumentReader reader(expand_corpus(corpus, HeldOutFiles::Take));
   }
 }
 
-// Every batch is full, so a limit of tokens is also a limit of steps (an expected one where sources
-// vary in length), towards which the learning rate can decay.
+// Every batch is full, so a token limit gives the number of steps (its expectation if sources vary
+// in length) over which the learning rate decays.
 PretrainOptions with_schedule(PretrainOptions options, double mean_source_length) {
   int64_t& total = options.schedule.total_steps;
   if (total == 0 && options.limits.steps == 0) {

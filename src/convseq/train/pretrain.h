@@ -9,14 +9,14 @@ namespace convseq {
 struct PretrainOptions : TrainingOptions {
   std::filesystem::path tokenizer;
   ModelConfig model;
-  CorpusStreamOptions corpus;  // its seed and rank are the run's
+  CorpusStreamOptions corpus;  // seed and rank are set by the run
   ObjectiveOptions objective;
   std::string validation_corpus;  // empty: none
   int64_t validation_batches = 8;
 };
 
-// Pre-training: from a config, corpora and an objective to a model folder at `out`. The best
-// validation is that of the lowest loss; the folder holds the last weights, its best/ those.
+// Pre-trains a model from a config, corpora and an objective, and writes a model folder to `out`
+// with the last weights. `out`/best holds the weights with the lowest validation loss.
 TrainingSummary pretrain(const PretrainOptions& options, Communicator& communicator);
 TrainingSummary pretrain(const PretrainOptions& options);  // one process
 

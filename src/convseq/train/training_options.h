@@ -16,12 +16,12 @@ struct TrainingLimits {
   int64_t steps = 0;
   int64_t source_tokens = 0;
   double minutes = 0;    // of training, summed over restarts
-  int64_t patience = 0;  // validations in a row without a better one
+  int64_t patience = 0;  // validations in a row without improvement
 };
 
-inline constexpr int64_t kUsualWarmup = -1;  // a tenth of the steps, at most 100
+inline constexpr int64_t kUsualWarmup = -1;  // 10% of the steps, at most 100; 100 if unknown
 
-// Refuses a batch that cannot be split evenly between the processes.
+// Throws an Error if a batch cannot be split evenly between the processes.
 void check_batch(int64_t rows, int processes);
 
 // The options that pre-training and fine-tuning share.
@@ -37,30 +37,31 @@ struct TrainingOptions {
   TrainingLimits limits{.steps = 1000};
   int64_t micro_batch_rows = 0;  // rows computed at a time; 0: the whole batch
   int64_t log_every = 10;
-  int64_t validate_every = 500;  // 0: only at the end
+  int64_t validate_every = 500;  // 0: only at the end; in fine-tuning once per epoch
   int64_t save_every = 500;
-  double save_seconds = 0;  // at least so many between two checkpoints
+  double save_seconds = 0;  // minimum time between checkpoints
   int64_t keep = 2;
   bool keep_best = true;  // OUT/best, the model of the best validation
   int64_t most_skipped_in_a_row = 10;
   bool resume = true;
   bool progress = true;
-  double max_memory_bytes = 0;  // a run that needs more is refused; 0: what is free
+  double max_memory_bytes = 0;  // memory limit on a CPU; 0: the free memory
   bool dry_run = false;         // time a few steps and write nothing
   std::function<bool()> stop = [] {
     return false;
-  };                      // asked after each step; true: save a checkpoint and end
+  };                      // called after each step; true: save a checkpoint and stop
   Json record = nullptr;  // the options as given, written to OUT/options.json
 };
 
-// The shape of one step of one process, for a memory estimate; the caller sets the lengths.
+// The shape of one step of one process, for the memory estimate. The caller sets the lengths.
 TrainingShape training_shape(const TrainingOptions& options, int64_t rows);
-// Refuses a run that needs more memory than there is, before anything is allocated. GPU memory is
-// not estimated.
+// Throws an Error, before anything is allocated, if a run on a CPU needs more memory than there is.
+// Runs on a GPU are not checked.
 void require_training_memory(const TrainingOptions& options, const ModelConfig& config,
                              const TrainingShape& shape);
 
-// The part of a run's identity that all runs share: what determines the weights besides the data.
+// The part of the identity that pre-training and fine-tuning share: the options, other than the
+// data, that determine the weights.
 RunIdentity identity_of(const TrainingOptions& options);
 
 }  // namespace convseq

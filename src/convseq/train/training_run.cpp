@@ -98,8 +98,8 @@ void TrainingRun::resume() {
   log::info("resuming from step {} of {}", state_.step, out);
 }
 
-// The user may have removed the best model: the next validation then writes another. The other
-// processes need not know this.
+// The user may have removed the best model. The next validation then writes a new one. Only the
+// first process needs to know this.
 void TrainingRun::check_best() {
   if (!options_.keep_best || !state_.best_validation || checkpoints_.has_best()) return;
   log::warning("{}: was removed; the next validation writes a new one",
@@ -107,7 +107,7 @@ void TrainingRun::check_best() {
   best_is_gone_ = true;
 }
 
-// The first step is not timed: libraries initialise themselves in it.
+// The first step is not timed, because libraries initialise themselves in it.
 TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
   constexpr int kTimedSteps = 3;
   const int64_t first_step = state_.step;
@@ -144,7 +144,7 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
   return summary(*end);
 }
 
-// options.json, the logs and the clock.
+// Writes options.json, opens the logs and starts the clock.
 void TrainingRun::open_records(const std::string& name) {
   if (folder_ && !options_.record.is_null()) {
     write_json_file(options_.out / "options.json", options_.record);
@@ -156,7 +156,7 @@ void TrainingRun::open_records(const std::string& name) {
   meter_.emplace(options_.device, flops_ceiling);
 }
 
-// One step, and what is due after it: a line in the logs, a validation, a checkpoint.
+// Finishes one step and does what is due after it: a log line, a validation, a checkpoint.
 std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
   while (step_->under_way() == 0 || may_start_another()) start_step(lesson.next());
   double rate = finish_step();
@@ -202,7 +202,8 @@ void TrainingRun::open_log(const std::string& name) {
                     .resumed_step = state_.step > 0 ? std::optional(state_.step) : std::nullopt});
 }
 
-// On the bar after each step, in the files every `log_every` steps and at the end.
+// Updates the progress bar after each step, and the log files every `log_every` steps and at the
+// end.
 void TrainingRun::report(double rate, bool at_end) {
   const bool to_files = at_end || is_due(options_.log_every, state_.step);
   if (log_) {
@@ -220,7 +221,8 @@ void TrainingRun::report(double rate, bool at_end) {
 
 void TrainingRun::start_step(TrainingBatch batch) {
   const int64_t number = state_.step + step_->under_way();
-  // Random numbers of a step depend on its number alone: a resumed run draws the same ones.
+  // The random numbers of a step depend only on the seed, the step and the rank, so a resumed run
+  // draws the same ones.
   Random random(options_.seed, {kDropout, static_cast<uint64_t>(number),
                                 static_cast<uint64_t>(communicator_.rank())});
   torch::manual_seed(random.bits64());
@@ -246,10 +248,10 @@ double TrainingRun::finish_step() {
   return started.rate;
 }
 
-// Not if the newest of those under way may be the last, or is followed by a validation or a
-// checkpoint.
+// False if the newest step in flight may be the last, or if a validation or a checkpoint follows
+// it.
 bool TrainingRun::may_start_another() const {
-  constexpr int64_t kMostUnderWay = 4;  // the device has work while the host writes logs
+  constexpr int64_t kMostUnderWay = 4;  // enough work for the device while the host writes logs
   if (step_->under_way() >= kMostUnderWay) return false;
   const int64_t step = state_.step + step_->under_way();
   const TrainingLimits& limits = options_.limits;
@@ -265,7 +267,7 @@ std::optional<TrainingEnd> TrainingRun::reached_limit() {
   if (limits.steps > 0 && state_.step >= limits.steps) return TrainingEnd::Steps;
   if (limits.source_tokens > 0 && state_.source_tokens >= limits.source_tokens)
     return TrainingEnd::Tokens;
-  // Clocks differ between processes: the first one over the limit ends all.
+  // Clocks differ between processes: the first process over the limit ends the run for all.
   if (limits.minutes > 0 && agree(state_.seconds >= 60 * limits.minutes))
     return TrainingEnd::Minutes;
   return std::nullopt;

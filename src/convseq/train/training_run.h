@@ -16,21 +16,21 @@
 namespace convseq {
 
 // The training loop: from initial weights to a model folder at `out`, with checkpoints,
-// metrics.jsonl and TensorBoard events beside it. A new TrainingRun on the same folder resumes from
-// the newest valid checkpoint (on a CPU bit for bit) with any number of processes. Only the first
-// process reads and writes `out` and broadcasts what the others need.
+// metrics.jsonl and TensorBoard events. A new TrainingRun on the same folder resumes from the
+// newest valid checkpoint (bit for bit on a CPU) with any number of processes. Only the first
+// process reads checkpoints and writes to `out`; it broadcasts what the others need.
 class TrainingRun {
  public:
-  // `model` holds the initial weights; the newest checkpoint, if there is one, replaces them.
-  // Refuses a run that cannot work before it starts.
+  // `model` holds the initial weights, which the newest checkpoint replaces if there is one. Throws
+  // an Error for options that cannot work.
   TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model, ModelExtras extras,
               RunIdentity identity, Communicator& communicator);
   ~TrainingRun();
 
   const Json& cursor() const { return state_.cursor; }  // null: at the beginning of the data
   TrainingSummary go(Lesson& lesson);
-  // Write the model folder at `out`: with the current weights, or with those of the best
-  // validation, which are then also loaded into the model.
+  // Write the model folder at `out` with the current weights, or with those of the best validation,
+  // which are also loaded into the model.
   void write_last();
   void write_best();
 
@@ -40,18 +40,18 @@ class TrainingRun {
   TrainingSummary rehearse(Lesson& lesson);
   void open_records(const std::string& name);
   void open_log(const std::string& name);
-  std::optional<TrainingEnd> advance(Lesson& lesson);  // the reason to end, if there is one
+  std::optional<TrainingEnd> advance(Lesson& lesson);  // the reason to end, if any
   void start_step(TrainingBatch batch);
-  double finish_step();            // the oldest; returns its learning rate
-  bool may_start_another() const;  // while others are under way
+  double finish_step();            // the oldest in flight; returns its learning rate
+  bool may_start_another() const;  // while others are in flight
   void report(double rate, bool at_end);
   void validate(Lesson& lesson);
   TrainingSummary summary(TrainingEnd end) const;
   std::optional<TrainingEnd> reached_limit();
-  bool agree(bool wish);  // true if any process wishes it
+  bool agree(bool wish);  // true if any process passes true
   bool save_is_due() const;
   void save();
-  // If `write` fails, as on a full disk, the Error also names the last good checkpoint.
+  // Calls write(). If it fails, as on a full disk, the Error also names the last good checkpoint.
   void in_safety(const std::function<void()>& write) const;
   ModelFolder model_folder() const;
   bool writes() const { return communicator_.rank() == 0; }
@@ -69,8 +69,8 @@ class TrainingRun {
   std::optional<TrainStep> step_;
   std::optional<RunLog> log_;
   std::optional<PaceMeter> meter_;
-  double seconds_before_ = 0;  // of training, before this process took over
-  // What is known of a step before the device has finished it.
+  double seconds_before_ = 0;  // of training before this run resumed
+  // What the host knows about a step in flight.
   struct Started {
     double rate;
     double flops;

@@ -16,11 +16,11 @@ enum class TrainingEnd { Stopped, Planned, Steps, Tokens, Minutes, Patience };
 struct TrainingPlan {
   int64_t parameters = 0;
   int64_t first_step = 0;         // the step at which it would resume
-  int64_t steps = 0;              // in all; 0: another limit decides
+  int64_t steps = 0;              // in total; 0: another limit ends the run
   double source_tokens = 0;       // per step
-  double seconds_per_step = 0;    // measured; validations and checkpoints come on top
+  double seconds_per_step = 0;    // measured, without validations and checkpoints
   int64_t peak_memory_bytes = 0;  // measured
-  double checkpoint_bytes = 0;    // of all that are kept, and the next while it is written
+  double checkpoint_bytes = 0;    // for `keep` checkpoints and the one being written
 
   Json to_json() const;
   std::string describe() const;
@@ -34,11 +34,11 @@ struct TrainingSummary {
   double seconds = 0;
   double loss = 0;  // of the last step
   std::optional<double> best_validation;
-  Pace pace;                              // of this process's part of the run
-  CaptureTotals captures = {};            // likewise; on a GPU
+  Pace pace;                              // since this run started or resumed
+  CaptureTotals captures = {};            // likewise; GPU only
   std::optional<TrainingPlan> plan = {};  // of a dry run
 
-  // Otherwise it was stopped before its end and the same call resumes it, or it was a dry run.
+  // False if the run was stopped early (the same call resumes it) or was a dry run.
   bool finished() const { return end > TrainingEnd::Planned; }
   Json to_json() const;
 };

@@ -14,11 +14,12 @@ namespace convseq {
 namespace {
 
 constexpr double kDecayExponent = -0.8;
-constexpr double kLargestUpdate = 1.0;  // RMS
+constexpr double kLargestUpdate = 1.0;  // of the RMS
 constexpr double kSmallestSquare = 1e-30;
 constexpr int64_t kSmallestFactored = 128;
 
-// The two dimensions that V is factored over, in their order. Of equal ones the later are taken.
+// V is factored over the two largest dimensions, returned with the lower index first. Among equal
+// dimensions the later ones are taken.
 std::optional<std::pair<int64_t, int64_t>> factored_dimensions(torch::IntArrayRef shape) {
   if (shape.size() < 2) return std::nullopt;
   std::vector<int64_t> order(shape.size());
@@ -29,7 +30,7 @@ std::optional<std::pair<int64_t, int64_t>> factored_dimensions(torch::IntArrayRe
   return std::minmax(order[0], order[1]);
 }
 
-// One number for each row of a stack, [n] -> [n,1,…].
+// Reshapes one number per stacked tensor for broadcasting, [n] -> [n,1,…].
 torch::Tensor for_each_of(const torch::Tensor& stack, const torch::Tensor& numbers) {
   std::vector<int64_t> shape(stack.dim(), 1);
   shape[0] = numbers.size(0);
@@ -59,9 +60,9 @@ double Adafactor::averages_of(torch::IntArrayRef shape) {
          all / static_cast<double>(shape[factored->second]);
 }
 
-// Means along a dimension and a clip by the update's own RMS are no _foreach ops, so parameters of
-// one shape, which a model has many of, are stacked: a step is some launches a shape, and no number
-// comes to the host.
+// There are no _foreach ops for means along a dimension or for clipping by the update's own RMS.
+// Parameters of the same shape are therefore stacked: a step takes a few launches per shape and no
+// device-to-host copy.
 void Adafactor::update(const Parameters& moving, double learning_rate) {
   std::map<std::string, Parameters> by_shape;
   for (Parameter* parameter : moving) {
@@ -89,7 +90,8 @@ void Adafactor::update_equals(const Parameters& moving, double learning_rate) {
   at::_foreach_sub_(p, u);
 }
 
-// The averages take in this step's squares [n,…], which then become 1/sqrt(V) in place.
+// Updates the running averages with the squares [n,…] of this step and replaces the squares by
+// 1/sqrt(V).
 void Adafactor::to_inverse_root(torch::Tensor& squares, const Parameters& moving) const {
   const double fresh = std::pow(static_cast<double>(steps()), kDecayExponent);  // 1 − β2
   const auto factored = factored_dimensions(squares.sizes().slice(1));

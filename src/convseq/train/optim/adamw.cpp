@@ -12,7 +12,7 @@
 namespace convseq {
 namespace {
 
-// Names in checkpoints.
+// Names of the running averages in checkpoints.
 constexpr const char* kExpAvg = "mean";
 constexpr const char* kExpAvgSq = "square";
 

@@ -19,50 +19,51 @@ inline constexpr auto kEnumNames<OptimizerKind> = std::to_array<EnumName<Optimiz
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::AdamWRms;
-  double beta1 = 0.9;  // beta1, beta2 and eps are AdamW's; Adafactor's numbers are T5's, and fixed
+  double beta1 = 0.9;  // beta1, beta2 and eps apply to AdamW; Adafactor uses T5's constants
   double beta2 = 0.999;
   double eps = 1e-8;
-  double weight_decay = 0;  // decoupled; never of norm scales and biases
+  double weight_decay = 0;  // decoupled; not applied to norm scales and biases
 };
 
-// Where a parameter's gradient is, and what else its new value is copied to; undefined: nothing.
+// The gradient of a parameter, and the tensor that also receives its new value (undefined: none).
 struct GradientAndCopy {
   torch::Tensor gradient;
   torch::Tensor copy;
 };
 using GradientMap = std::map<std::string, GradientAndCopy>;
 
-// Moves fp32 or float64 parameters along their .grad. With bf16 models these are the fp32 masters.
+// Updates fp32 or float64 parameters from their .grad. For a bf16 model these are the fp32 masters.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // A parameter without a gradient keeps its value and its averages.
+  // A parameter without a gradient keeps its value and its running averages.
   void step(double learning_rate);
   int64_t steps() const { return steps_; }
 
-  // The same with clipping before it, all decided on the device: nothing moves where `loss` or the
-  // norm of the gradients is not finite, and nobody waits. The caller says count_step() once it
-  // knows that the step was taken.
+  // Clips and steps on the device without synchronising with the host. If `loss` or the gradient
+  // norm is not finite, nothing is updated. The caller calls count_step() once it knows that the
+  // step was taken.
   struct DeviceStep {
     torch::Tensor numbers;  // device_numbers(), on the device
     torch::Tensor loss;     // float64 scalar
     double max_norm = 1;
   };
   virtual bool steps_on_device() const { return false; }
-  // Of the next step, on the host. `ahead`: so many before it are under way and will most likely be
-  // taken; where one is not, this one's averages count as one step older than they are.
+  // The numbers of a step, on the host. `ahead` is the number of earlier steps in flight, which are
+  // assumed to be taken. If one of them is skipped, the bias corrections use a step count that is
+  // one too high.
   virtual torch::Tensor device_numbers(double learning_rate, int64_t ahead) const;
   virtual torch::Tensor step_on_device(const GradientMap& gradients,
-                                       const DeviceStep& step);  // the norm, on the device
+                                       const DeviceStep& step);  // returns the norm, on the device
   void count_step() { ++steps_; }
 
-  // "steps", and "<parameter>.<average>" for each running average: the live tensors, not copies.
+  // "steps", and "<parameter>.<average>" for each running average. The tensors are not copied.
   TensorMap state() const;
-  // Continues bit for bit. Refuses, before anything is changed, a state that is not exactly this
-  // optimizer's, naming the first tensor that differs.
+  // Restores a state bit for bit. Throws an Error that names the first tensor that does not match
+  // this optimizer, before anything is changed.
   void load_state(const TensorMap& found, const std::string& origin);
 
  protected:
@@ -77,15 +78,15 @@ class Optimizer {
   std::vector<Parameter>& parameters() { return parameters_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
-  // All of `moving` have gradients; steps() counts this update already.
+  // All of `moving` have gradients. steps() already includes this update.
   virtual void update(const Parameters& moving, double learning_rate) = 0;
 
-  // One tensor of each, in their order: what a _foreach op takes.
+  // One tensor per parameter, in the same order, as _foreach ops take them.
   static std::vector<torch::Tensor> values(const Parameters& of);
   static std::vector<torch::Tensor> gradients(const Parameters& of);
   static std::vector<torch::Tensor> averages(const Parameters& of, const std::string& name);
 
-  // Norm scales and biases, which have one dimension, are not pulled to zero.
+  // Weight decay does not apply to norm scales and biases, which have one dimension.
   static bool decays(const torch::Tensor& value) { return value.dim() > 1; }
 
  private:

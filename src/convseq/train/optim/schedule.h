@@ -17,21 +17,21 @@ inline constexpr auto kEnumNames<ScheduleKind> = std::to_array<EnumName<Schedule
 
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::InverseSqrt;
-  double learning_rate = 1;        // the highest; for inverse_sqrt the factor before 1/sqrt(step)
-  double final_learning_rate = 0;  // where cosine and linear end
+  double learning_rate = 1;        // peak; for inverse_sqrt the factor of 1/sqrt(step)
+  double final_learning_rate = 0;  // at the end of cosine and linear
   int64_t warmup_steps = 10'000;
-  int64_t total_steps = 0;  // 0: not known beforehand; cosine, linear and decay_steps need it
-  int64_t decay_steps = 0;  // the last so many steps go down to zero in a straight line
+  int64_t total_steps = 0;  // 0: unknown; required by cosine, linear and decay_steps
+  int64_t decay_steps = 0;  // number of last steps with linear decay to zero
 };
 
-// The learning rate as a pure function of the step, which counts the updates made before it: the
-// first update is step 0, the last total_steps − 1, and neither has a rate of zero.
-//   inverse_sqrt  lr / sqrt(max(step, warmup)): T5's, flat while it warms up
-//   the others    lr · (step + 1) / warmup while step < warmup, then from there to total_steps
-//                 cosine or linear from lr to final_learning_rate, or constant
+// The learning rate as a pure function of the step, from 0 to total_steps − 1. Neither the first
+// nor the last step has a learning rate of zero.
+//   inverse_sqrt  lr / sqrt(max(step, warmup)), as in T5: constant during warm-up
+//   the others    lr · (step + 1) / warmup while step < warmup, then until total_steps a cosine or
+//                 linear decay from lr to final_learning_rate, or constant
 class Schedule {
  public:
-  explicit Schedule(const ScheduleOptions& options);  // refuses impossible settings by name
+  explicit Schedule(const ScheduleOptions& options);  // an Error names an impossible setting
   double learning_rate(int64_t step) const;
 
  private:

@@ -5,13 +5,13 @@
 
 namespace convseq {
 
-// Broadcasts the first process's training state with all its tensors, or nothing. Only the first
-// process reads the checkpoint, so that all resume from the same weights.
+// Broadcasts the training state of the first process, if it has one, with all tensors. Only the
+// first process reads the checkpoint, so that all processes resume from the same weights.
 void broadcast_state(std::optional<TrainingState>& state, Communicator& communicator,
                      torch::Device device);
 
-// Refuses to resume if another process sees a newer checkpoint than the first one, which would be
-// lost.
+// Throws an Error if another process sees a newer checkpoint than the first process: resuming would
+// lose it.
 void require_newest_on_first(int64_t newest_step, Communicator& communicator, torch::Device device,
                              const std::string& folder);
 

@@ -15,8 +15,8 @@
 namespace convseq {
 namespace {
 
-// The shortest of many: others may be using the machine too, the first may load a library, and in
-// its first tenth of a second a process may have its threads on one core.
+// The shortest of many runs: other programs may use the machine, the first run may load a library,
+// and all threads of a process may share one core for its first 0.1 s.
 double seconds_of(torch::Device device, const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
   constexpr int kFewest = 8;
@@ -35,7 +35,7 @@ double seconds_of(torch::Device device, const std::function<void()>& work) {
 
 double flops_per_second(const Pace& pace) { return pace.flops / std::max(pace.seconds, 1e-9); }
 
-// Of a shorter stretch the rate says little: work that a GPU was given before may end in it.
+// The rate of a shorter stretch is unreliable: GPU work queued before it may end within it.
 constexpr double kShortestStretch = 0.3;  // seconds
 
 }  // namespace
@@ -83,7 +83,7 @@ Pace PaceMeter::Stretch::now(torch::Device device) const {
 double measure_matmul_flops(torch::Device device, torch::Dtype type) {
   const torch::NoGradGuard no_grad;
   const int64_t n = device.is_cuda() ? 8192 : 512;
-  // Random numbers, not zeros: a card is slower on real ones.
+  // Random numbers, because a GPU runs matmuls of zeros faster.
   const auto a = torch::randn({n, n}, torch::TensorOptions(device).dtype(torch::kFloat32)).to(type);
   const double seconds = seconds_of(device, [&] { torch::mm(a, a); });
   return 2.0 * static_cast<double>(n * n * n) / seconds;
@@ -91,7 +91,7 @@ double measure_matmul_flops(torch::Device device, torch::Dtype type) {
 
 int64_t peak_memory_bytes(torch::Device device) {
   if (device.is_cuda()) {
-    at::globalContext().lazyInitDevice(device.type());  // there may be no allocator yet
+    at::globalContext().lazyInitDevice(device.type());  // the allocator may not exist yet
     const auto stats = at::accelerator::getDeviceStats(std::max<int8_t>(device.index(), 0));
     return stats.allocated_bytes[0].peak;
   }

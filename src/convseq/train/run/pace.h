@@ -12,18 +12,18 @@ namespace convseq {
 struct Pace {
   double seconds = 0;
   int64_t source_tokens = 0;
-  double flops = 0;  // of the model, as counted by spec/flops.h
+  double flops = 0;  // model FLOPs, as counted by spec/flops.h
   // Peak FLOP/s of all processes' devices: measured once with a large matmul, and raised if the run
   // itself is faster, since other programs may have used the machine during the measurement.
   double flops_ceiling = 0;
   int64_t peak_memory_bytes = 0;
 
   double tokens_per_second() const;
-  double utilisation() const;    // share of the ceiling, at most 1
+  double utilisation() const;    // fraction of the ceiling, at most 1
   std::string describe() const;  // "12.3k tokens/s  41% of peak FLOPs  1.2 GiB"
 };
 
-// Measures the pace of a run as a whole and since its last line in the log.
+// Measures the pace of the whole run and of the stretch since the last log line.
 class PaceMeter {
  public:
   PaceMeter(torch::Device device, double flops_ceiling);
@@ -31,7 +31,7 @@ class PaceMeter {
   void count(int64_t source_tokens, double flops);
   Pace whole() const { return whole_.now(device_); }
   Pace lately() const { return lately_.now(device_); }
-  void new_stretch();  // of lately(); one that was faster than the ceiling raises it
+  void new_stretch();  // restarts lately(); a stretch above the ceiling raises it
 
  private:
   struct Stretch {

@@ -9,7 +9,7 @@
 namespace convseq {
 
 void RunFolder::check_room(int64_t parameters, int64_t keep, int64_t kept) const {
-  // Weights and two averages beside them, AdamW's.
+  // A checkpoint holds the weights and AdamW's two running averages in fp32.
   const int64_t more = keep + 1 - std::min(kept, keep);
   const double needed = static_cast<double>(parameters) * 4 * 3 * static_cast<double>(more);
   std::error_code error;

@@ -11,7 +11,7 @@ class RunFolder : public ClaimedFolder {
       : ClaimedFolder(std::move(path), FolderKind::Run) {}
 
   // Checks the disk space for `keep` checkpoints and for the next one while it is written; the
-  // `kept` existing checkpoints have their space already.
+  // `kept` existing checkpoints need no new space.
   void check_room(int64_t parameters, int64_t keep, int64_t kept) const;
 };
 

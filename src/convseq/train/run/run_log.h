@@ -36,11 +36,11 @@ class RunLog {
     StepResult result;
     int64_t source_tokens = 0;  // of the whole run
     int64_t skipped_steps = 0;
-    Pace pace;  // since the last line
+    Pace pace;  // since the last log line
   };
   void write(const Step& step);
   void validation(int64_t step, const std::vector<NamedValue>& values);
-  void show(int64_t done, const Step& step);  // on the bar
+  void show(int64_t done, const Step& step);  // on the progress bar
   void finish();
 
  private:

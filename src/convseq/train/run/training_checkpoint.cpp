@@ -47,7 +47,7 @@ Json state_file(const TrainingState& state, const RunIdentity& identity, const f
   json["identity"] = to_json(identity);
   const Json files = checksums_in(folder);
   json["files"] = files;
-  json["config_checksum"] = files[kConfigFile];  // under the names of version 0.1.0
+  json["config_checksum"] = files[kConfigFile];  // also under the keys of version 0.1.0
   json["model_checksum"] = files[kWeightsFile];
   json["optimizer_checksum"] = files[kOptimizerFile];
   json["checksum"] = crc32_of(json.dump());
@@ -146,8 +146,8 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
   }
 }
 
-// Earlier versions wrote fewer keys: what is not there is not compared, but for the task, which
-// tells fine-tuning from pre-training.
+// Earlier versions wrote fewer keys. Missing keys are not compared, except the task, which
+// distinguishes fine-tuning from pre-training.
 void Checkpoints::check_identity(const Json& found, const fs::path& path) const {
   const auto is_task = [](const RunIdentityItem& item) { return item.name == "task"; };
   const bool has_task = std::any_of(identity_.begin(), identity_.end(), is_task);
@@ -165,7 +165,8 @@ void Checkpoints::check_identity(const Json& found, const fs::path& path) const 
   }
 }
 
-// Nothing if it is damaged. A valid checkpoint of another run is refused.
+// Returns nothing if the checkpoint is damaged. Throws an Error for a valid checkpoint of another
+// run.
 std::optional<TrainingState> Checkpoints::load(const fs::path& path,
                                                const ModelConfig& expected) const {
   std::optional<ModelConfig> config;

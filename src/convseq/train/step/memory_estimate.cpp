@@ -14,13 +14,13 @@ namespace convseq {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
-// Libtorch's own code and buffers in a CPU run. In a GPU run they are not in the GPU's memory.
+// Libtorch's own code and buffers in a CPU run. In a GPU run they are in host memory.
 constexpr double kLibraryBytes = 50e6;
 
 double real(int64_t value) { return static_cast<double>(value); }
 
-// Counts of values in the compute type. Kept values add up over the layers; of the temporary values
-// only those of the largest layer exist at a time.
+// Counts of values in the compute type. Kept values are summed over the layers; temporary values
+// exist for one layer at a time, so the largest layer counts.
 struct Numbers {
   double kept = 0;
   double temporary = 0;
@@ -44,7 +44,7 @@ class ActivationCount {
       all =
           all + (shape_.recompute ? Numbers{positions * d_, block.kept + block.temporary} : block);
     }
-    // The embedding's rows, and the final norm's input and output.
+    // The embedding output, and the input and output of the final norm.
     return all + Numbers{3 * positions * d_, 0};
   }
 
@@ -64,7 +64,8 @@ class ActivationCount {
     return sum;
   }
 
-  // A sub-layer with its norm and residual: the stream, and what the norm reads or writes.
+  // Adds the norm and residual of a sub-layer: the residual stream, and the input or output of the
+  // norm.
   Numbers joined(double positions, Numbers branch) const {
     branch.kept += (2 + (config_.dropout > 0 ? 1 : 0)) * positions * d_;
     branch.temporary = std::max(branch.temporary, 3 * positions * d_);
@@ -85,8 +86,8 @@ class ActivationCount {
     return attention(heads, real(shape_.target), real(shape_.source), /*has_bias=*/false);
   }
 
-  // Queries and outputs, keys and values. Libtorch's CPU kernels that hold no matrix of all pairs
-  // support neither dropout nor a trainable bias.
+  // Queries and outputs, keys and values. Libtorch's CPU kernels that do not store the [queries,
+  // keys] matrix support neither dropout nor a trainable bias.
   Numbers attention(const AttentionHeads& heads, double queries, double keys, bool has_bias) const {
     const double projections = real(shape_.rows) * real(heads.inner()) * 2 * (queries + keys);
     const double bias = has_bias ? real(heads.heads) * queries * keys : 0;
@@ -94,7 +95,7 @@ class ActivationCount {
       return {projections + bias, projections};
     }
     const double pairs = real(shape_.rows) * real(heads.heads) * queries * keys;
-    const double copies = config_.dropout > 0 ? 3 : 1;  // softmax; dropout's mask and output
+    const double copies = config_.dropout > 0 ? 3 : 1;  // softmax; mask and output of dropout
     return {projections * 1.5 + bias + copies * pairs, 3 * pairs};
   }
 
@@ -109,11 +110,11 @@ class ActivationCount {
   double d_;
 };
 
-// Logits of one chunk, and the gradients of the output matrix, in fp32.
+// Logits of one chunk and gradients of the output matrix, in fp32.
 double loss_bytes(const ModelConfig& config, const TrainingShape& shape) {
   if (shape.pooled) return 0;
   const double tokens = real(shape.rows) * real(shape.target);
-  // Not by loss_chunk_tokens(): its whole numbers may overflow.
+  // Not loss_chunk_tokens(), whose integers may overflow.
   const double chunk = std::min(tokens, shape.device.is_cuda() ? 8192.0 : 1024.0);
   const double matrix = real(config.vocab_size) * real(config.d_model);
   return kFloat * (3 * chunk * real(config.vocab_size) + 2 * matrix);
@@ -194,12 +195,12 @@ MemoryEstimate inference_memory(const ModelConfig& config, const InferenceShape&
                                  .source = shape.source,
                                  .target = shape.target,
                                  .precision = shape.precision,
-                                 .recompute = true};  // of one block at a time
+                                 .recompute = true};  // activations of one block at a time
   ModelConfig plain = config;
   plain.dropout = 0;
   const ActivationCount count(plain, as_trained);
   const Numbers encoder = count.stack(Side::Encoder), decoder = count.stack(Side::Decoder);
-  // Keys and values of the source in each layer, and the decoder's own past.
+  // Per layer, the keys and values of the source and of the tokens decoded so far.
   const double inner = real(config.heads) * real(config.d_kv);
   const double state = real(shape.rows) * real(config.decoder_layers) * 2 * inner *
                        (real(shape.source) + real(shape.target));

@@ -19,7 +19,7 @@ std::array<torch::Tensor*, 6> ModelBatch::parts() {
 
 ModelBatch to_model_batch(const Batch& batch, const ModelConfig& config, torch::Device device) {
   check_ids(config, batch.source);
-  if (config.decoder_layers > 0) check_ids(config, batch.target);  // else they are classes
+  if (config.decoder_layers > 0) check_ids(config, batch.target);  // otherwise targets are classes
   const auto target = ids(batch.target, batch.rows, batch.target_width);
   const nn::Lengths target_lengths{torch::tensor(batch.target_lengths)};
   const auto real = target_lengths.mask(batch.target_width);

@@ -7,13 +7,13 @@
 
 namespace convseq {
 
-// All that differs from one training step to the next.
+// All inputs that change from one training step to the next.
 struct StepInputs {
   std::vector<ModelBatch> batches = {};  // micro-batches
-  torch::Tensor total_weight = {};       // of all real targets of all processes, float64
-  torch::Tensor numbers = {};            // the optimizer's, of this step
+  torch::Tensor total_weight = {};       // float64: weight of all real targets of all processes
+  torch::Tensor numbers = {};            // Optimizer::device_numbers()
 
-  // As a list in a fixed order, for a captured step.
+  // The inputs as a list in a fixed order, for a captured step.
   static StepInputs from(const Tensors& list);
   Tensors to_list() const;
 };

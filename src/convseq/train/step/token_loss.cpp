@@ -17,7 +17,7 @@ using torch::autograd::variable_list;
 
 bool is_narrow(const torch::Tensor& x) { return at::isReducedFloatingType(x.scalar_type()); }
 
-// a·b and sum + a·b, in fp32 for bf16 operands: tensor cores add and answer in fp32.
+// a·b and sum + a·b. For bf16 operands, tensor cores accumulate and return fp32.
 torch::Tensor wide_matmul(const torch::Tensor& a, const torch::Tensor& b) {
   return is_narrow(a) ? at::mm(a, b, torch::kFloat32) : at::mm(a, b);
 }
@@ -61,15 +61,15 @@ struct Learns {
   bool matrix = false;
 };
 
-// The gradients are made in the forward pass, while a chunk's logits are there: recomputing them in
-// the backward pass would be a fourth matmul with the whole vocabulary, the largest in the model,
-// and would save only [V,d], which the matrix's gradient takes soon after anyway.
+// The gradients are computed in the forward pass, while the logits of a chunk exist. Recomputing
+// the logits in the backward pass would add a fourth matmul with the vocabulary, the largest of the
+// model, and would save only [V,d], which the gradient of the matrix needs soon after.
 class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
  public:
   static variable_list forward(AutogradContext* context, const torch::Tensor& hidden,
                                const torch::Tensor& matrix, const torch::Tensor& labels,
                                const TokenLossOptions& options, Learns learns) {
-    // A CPU has no matmul of bf16 that answers in fp32: widen the operands there.
+    // Libtorch has no CPU matmul from bf16 to fp32, so the operands are converted to fp32.
     const auto wide = at::toOpMathType(hidden.scalar_type());
     const auto inside = hidden.is_cpu() ? wide : hidden.scalar_type();
     const auto all_h = hidden.to(inside), w = matrix.to(inside);
@@ -77,7 +77,7 @@ class TokenLossFunction : public torch::autograd::Function<TokenLossFunction> {
     torch::Tensor hidden_gradient, matrix_gradient;
     if (learns.hidden) hidden_gradient = at::empty(hidden.sizes(), hidden.options().dtype(wide));
     if (learns.matrix) matrix_gradient = at::empty(matrix.sizes(), matrix.options().dtype(wide));
-    if (learns.matrix && hidden.size(0) == 0) matrix_gradient.zero_();  // no chunk will write it
+    if (learns.matrix && hidden.size(0) == 0) matrix_gradient.zero_();  // no chunk writes it
     TokenLoss total = no_loss(hidden.device());
     for (int64_t begin = 0; begin < hidden.size(0); begin += options.chunk_tokens) {
       const int64_t end = std::min(begin + options.chunk_tokens, hidden.size(0));

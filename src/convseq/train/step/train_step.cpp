@@ -13,8 +13,8 @@
 namespace convseq {
 namespace {
 
-// What micro-batches and processes add up to, and the norm of their gradients, in one tensor that
-// stays on the device: one wait a step, not three a micro-batch.
+// Sums over micro-batches and processes, and the gradient norm, in one tensor on the device: one
+// synchronisation per step instead of three per micro-batch.
 enum Sum { kLoss, kNll, kCorrect, kWeight, kSourceTokens, kTargetTokens, kNorm, kSums };
 
 torch::Tensor no_sums(torch::Device device) {
@@ -59,12 +59,12 @@ TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
 
 torch::Tensor wide(const torch::Tensor& x) { return x.to(at::toOpMathType(x.scalar_type())); }
 
-// Few classes: their logits may be held whole.
+// There are few classes, so all logits fit in memory.
 TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
   const auto encoded = model.encode(inputs.source, inputs.source_lengths);
   const auto logits = wide(model.classify(encoded, inputs.source_lengths));
   const auto labels = inputs.labels.flatten();
-  const auto no_label = labels == kIgnoredLabel;  // rows of padding
+  const auto no_label = labels == kIgnoredLabel;  // padding rows
   const auto log_p = logits.log_softmax(1).masked_fill(no_label.unsqueeze(1), 0);
   const auto nll = -log_p.gather(1, labels.clamp_min(0).unsqueeze(1)).squeeze(1);
   auto loss = nll * (1 - options.label_smoothing) - log_p.mean(1) * options.label_smoothing;
@@ -81,7 +81,7 @@ TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptio
                         : token_loss_of(model, inputs, options);
 }
 
-// A process may have no rows of a small batch; it takes part in the sums all the same.
+// Drops empty batches. A process without rows still takes part in the all-reduces.
 std::vector<ModelBatch> filled(const std::vector<Batch>& batches, const Seq2Seq& model,
                                torch::Device device) {
   std::vector<ModelBatch> result;
@@ -98,7 +98,7 @@ std::vector<torch::Tensor> tensors_of(const TensorMap& map) {
   return tensors;
 }
 
-// Of all real targets of all processes: what the loss is divided by.
+// The weight of all real targets of all processes, by which the loss is divided.
 torch::Tensor total_weight(const std::vector<Batch>& batches, Communicator& communicator,
                            torch::Device device) {
   double weight = 0;
@@ -117,7 +117,8 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
       optimizer_(optimizer),
       communicator_(communicator),
       options_(options),
-      // Recomputation adds gradients outside the order in which buckets are sent.
+      // Recomputation accumulates gradients in another order than the one in which buckets are
+      // sent.
       buckets_(communicator, model.parameters(),
                {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
@@ -125,7 +126,7 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
   if (can_be_captured(device)) graphs_.emplace(device, options.capture.max_graphs);
 }
 
-// Other processes and a backward pass within the backward pass need the host.
+// All-reduces with other processes and the nested backward pass of recomputation need the host.
 bool TrainStep::can_be_captured(torch::Device device) const {
   return options_.graph && device.is_cuda() && optimizer_.steps_on_device() &&
          communicator_.size() == 1 && !options_.recompute;
@@ -139,7 +140,7 @@ StepResult TrainStep::run(const std::vector<Batch>& micro_batches, double learni
 
 void TrainStep::start(const std::vector<Batch>& micro_batches, double learning_rate) {
   model_.train();
-  // What a captured step reads is copied there from the host, without a stop on the way.
+  // A captured step copies its inputs from the host itself, without synchronising.
   const auto device = graphs_ ? torch::Device(torch::kCPU) : model_.output_matrix().device();
   const StepInputs inputs{.batches = filled(micro_batches, model_, device),
                           .total_weight = total_weight(micro_batches, communicator_, device)};
@@ -170,7 +171,7 @@ torch::Tensor TrainStep::find_gradients(const StepInputs& inputs) {
     const bool is_last = &batch == &inputs.batches.back();
     if (is_last) buckets_.start();
     (loss.loss_sum / inputs.total_weight).backward();
-    // A sum of many in bf16 would lose what each adds.
+    // Micro-batches are accumulated in fp32: a running sum in bf16 would lose small terms.
     if (inputs.batches.size() > 1 && (!is_last || communicator_.size() == 1)) {
       weights_.collect_gradients();
     }
@@ -215,7 +216,7 @@ HostCopy TrainStep::captured_step(const StepInputs& on_host) {
   }
   std::optional<HostCopy> sums;
   graphs_->run([&] {
-    std::optional<ops::MatmulTuning> tuning;  // of what is launched
+    std::optional<ops::MatmulTuning> tuning;  // of matmul sizes that are new
     if (options_.capture.tune_matmuls) tuning.emplace();
     sums.emplace(graphs_
                      ->call("step", inputs,

@@ -15,9 +15,9 @@
 namespace convseq {
 
 struct CaptureOptions {
-  int64_t max_graphs = 16;  // the least recently used is dropped for a new one
-  // Times the matmuls of each shape with several algorithms before it is captured. Steps are
-  // faster, but the choice may differ from run to run, and with it the last bits of the results.
+  int64_t max_graphs = 16;  // a new graph replaces the least recently used one
+  // Times several algorithms for the matmuls of each shape before it is captured. Steps are faster,
+  // but the choice, and with it the last bits of the results, may differ between runs.
   bool tune_matmuls = true;
 };
 
@@ -25,26 +25,27 @@ struct TrainStepOptions {
   double clip_norm = 1.0;
   double label_smoothing = 0;
   double z_loss = 0;
-  bool pooled = false;     // the head on the mean of the encoder's output; a target is its class
-  bool recompute = false;  // activations in the backward pass, instead of remembering them
-  // On a GPU, a step whose batches have a shape for the second time is captured as a CUDA graph and
-  // replayed from then on. The graphs keep their memory: for batches of few shapes.
+  bool pooled = false;     // a head on the mean encoder output; a target is its class
+  bool recompute = false;  // activation checkpointing: recompute in the backward pass
+  // On a GPU, a step is captured as a CUDA graph when the shapes of its batches occur for the
+  // second time, and replayed from then on. Graphs keep their memory, so batches should have few
+  // shapes.
   bool graph = true;
   CaptureOptions capture = {};
 };
 
 struct StepResult {
-  double loss = 0;      // what was minimised, a target token
-  double nll = 0;       // −log p a target token, without weights, smoothing and z-loss
-  double accuracy = 0;  // share of target tokens that were the likeliest
+  double loss = 0;      // training loss per unit of target weight (unweighted: per target token)
+  double nll = 0;       // −log p per target token, without weights, smoothing and z-loss
+  double accuracy = 0;  // fraction of target tokens that are the most likely token
   double gradient_norm = 0;
   int64_t source_tokens = 0;
   int64_t target_tokens = 0;
-  bool skipped = false;  // loss or gradient was not finite: nothing moved
+  bool skipped = false;  // loss or gradient norm was not finite; nothing was updated
 };
 
-// One update of all processes together: the gradients of their micro-batches added up, divided by
-// all real targets, clipped, stepped. Every process returns the same numbers.
+// One update by all processes: sums the gradients of all micro-batches, divides by the total target
+// weight, clips and steps. All processes return the same result.
 class TrainStep {
  public:
   TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimizer,
@@ -54,22 +55,23 @@ class TrainStep {
 
   StepResult run(const std::vector<Batch>& micro_batches, double learning_rate);
 
-  // The same in two halves. Where it runs ahead, a GPU may be given the next step before it has
-  // finished this one, and never waits for the host; elsewhere start() does it all.
+  // The same in two halves. If runs_ahead(), start() only queues the step, and the next one may be
+  // started before this one has finished, so that the GPU never waits for the host. Otherwise
+  // start() does all the work.
   void start(const std::vector<Batch>& micro_batches, double learning_rate);
-  StepResult finish();  // waits for the oldest that was started
+  StepResult finish();  // waits for the oldest step in flight
   bool runs_ahead() const { return graphs_.has_value(); }
   int64_t under_way() const { return std::ssize(started_); }
   CaptureTotals captures() const { return graphs_ ? graphs_->totals() : CaptureTotals(); }
 
  private:
   struct Started {
-    StepResult result = {};                       // already known,
-    std::optional<HostCopy> sums = std::nullopt;  // or not yet
+    StepResult result = {};                       // if the step has finished,
+    std::optional<HostCopy> sums = std::nullopt;  // otherwise
   };
 
   torch::Tensor find_gradients(const StepInputs& inputs);           // returns the sums
-  torch::Tensor find_gradients_and_move(const StepInputs& inputs);  // the same, on the device alone
+  torch::Tensor find_gradients_and_move(const StepInputs& inputs);  // and updates the weights
   StepResult step(const StepInputs& inputs, double learning_rate);
   HostCopy step_on_device(StepInputs inputs, double learning_rate);
   HostCopy captured_step(const StepInputs& on_host);
@@ -85,7 +87,7 @@ class TrainStep {
   std::optional<GraphCache> graphs_;
 };
 
-// The same sums without gradients and in evaluation mode: for validation.
+// The same means in evaluation mode and without gradients, for validation.
 StepResult evaluate_loss(Seq2Seq& model, const std::vector<Batch>& batches,
                          Communicator& communicator);
 
