@@ -4,7 +4,7 @@
 
 namespace convseq::nn {
 
-// y = x Wᵀ + b, W [classes,channels]: the head on the mean of the encoder's output.
+// The classification head on the mean encoder output: y = x Wᵀ + b, W [classes,channels].
 class Classifier : public torch::nn::Module {
  public:
   Classifier(int64_t channels, int64_t classes) {

@@ -5,7 +5,7 @@
 
 namespace convseq::nn {
 
-// A table of rows, W [rows, channels].
+// An embedding table, W [rows, channels].
 class Embedding : public torch::nn::Module {
  public:
   Embedding(int64_t rows, int64_t channels) {

@@ -9,8 +9,8 @@
 
 namespace convseq::nn {
 
-// y = x Wᵀ, W [out,in]; no bias, as in T5 and in the paper's formulas. Parameters are left unset
-// until they are drawn or loaded.
+// y = x Wᵀ, W [out,in], without bias, as in T5 and in the paper. The weight is uninitialised until
+// it is drawn or loaded.
 class Linear : public torch::nn::Module {
  public:
   Linear(int64_t in, int64_t out) {
@@ -21,7 +21,7 @@ class Linear : public torch::nn::Module {
     return x.through([&](const auto& values) { return ops::linear_and_input(values, weight); });
   }
 
-  // residual + x Wᵀ, for inference; without a residual as above.
+  // residual + x Wᵀ, for inference only. An undefined residual is not added.
   torch::Tensor forward(const Stream& x, const torch::Tensor& residual) const {
     return residual.defined() ? ops::add_linear(residual, x, weight) : forward(x);
   }

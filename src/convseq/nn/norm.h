@@ -15,14 +15,14 @@ struct NormOptions {
   double eps = 1e-6;
 };
 
-// The paper's LayerNorm or T5's RMSNorm (scale only), as the model's style says.
+// The paper's LayerNorm or T5's RMSNorm (scale only), depending on the style.
 class Norm : public torch::nn::Module {
  public:
   explicit Norm(const NormOptions& options);
   torch::Tensor forward(const torch::Tensor& x) const;
 
-  // x + branch(norm(x)) or x + norm(branch(x)), as the style says, with the norm and the sum in as
-  // few passes over memory as possible.
+  // x + branch(norm(x)) or x + norm(branch(x)), depending on the style. The norm and the sum are
+  // fused where possible.
   template <class Branch>
   torch::Tensor around(const torch::Tensor& x, Branch branch) const {
     const Stream stream = x;
@@ -50,9 +50,9 @@ struct ResidualOptions {
   double dropout = 0;
 };
 
-// How a sub-layer joins the stream:
-//   branch_layer_norm (the paper): x + dropout(Norm(f(x)));   pre_rms_norm (T5): x +
-//   dropout(f(Norm(x))).
+// The residual connection around a sub-layer f:
+//   branch_layer_norm (the paper):  x + dropout(Norm(f(x)))
+//   pre_rms_norm (T5):              x + dropout(f(Norm(x)))
 class Residual {
  public:
   explicit Residual(const ResidualOptions& options) : options_(options) {}
@@ -65,8 +65,8 @@ class Residual {
     return x + at::dropout(y, options_.dropout, /*train=*/true);
   }
 
-  // The same for inference. branch(y, residual) adds the residual where it is defined: with the
-  // norm before it, in its last matmul.
+  // The same for inference. branch(y, residual) adds the residual if it is defined. With
+  // pre_rms_norm the last matmul of the branch adds it.
   template <class Branch>
   torch::Tensor infer(const torch::Tensor& x, const Norm& norm, Branch branch) const {
     if (options_.style == NormStyle::PreRmsNorm) return branch(norm.forward(x), x);

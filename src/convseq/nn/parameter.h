@@ -4,12 +4,12 @@
 
 namespace convseq::nn {
 
-// A parameter without values, which are drawn or loaded later: fp32 on the CPU, or within a
-// ShapesOnly scope on the meta device, where a tensor has a shape and no memory.
+// An uninitialised fp32 parameter, to be drawn or loaded later. It is on the CPU, or within a
+// ShapesOnly scope on the meta device, where a tensor has a shape but no memory.
 torch::Tensor empty_parameter(torch::IntArrayRef shape);
 
-// While it lives, the layers that this thread makes have shapes and no memory, so that models of
-// any size can be counted. Their parameters can neither be drawn nor loaded.
+// During its lifetime, layers created by this thread have shapes but no memory, so that the
+// parameters of models of any size can be counted. They can be neither drawn nor loaded.
 class ShapesOnly {
  public:
   ShapesOnly();

@@ -12,8 +12,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// While it lives, the device's generator continues from `state`; then it gets back the state that
-// it had before.
+// Sets the device's generator to `state` and restores the previous state at the end of its
+// lifetime.
 class RandomReplay {
  public:
   explicit RandomReplay(torch::Device device, const torch::Tensor& state)
@@ -59,7 +59,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
     }
     variable_list grad_inputs;
     for (const auto& input : inputs) grad_inputs.push_back(input.grad());
-    grad_inputs.emplace_back();  // of the block itself
+    grad_inputs.emplace_back();  // no gradient for the block itself
     return grad_inputs;
   }
 };
@@ -70,9 +70,9 @@ torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const
   const bool learns = std::any_of(inputs.begin(), inputs.end(), [](const torch::Tensor& input) {
     return input.defined() && input.requires_grad();
   });
-  // Autograd calls backward() only where an input requires a gradient.
+  // Autograd calls backward() only if an input requires a gradient.
   if (!learns || !torch::GradMode::is_enabled()) return block(inputs);
-  // Autograd takes no undefined inputs: they are removed here and inserted again for the block.
+  // Autograd accepts no undefined inputs. They are removed here and inserted again for the block.
   variable_list defined;
   std::vector<bool> is_defined;
   for (const torch::Tensor& input : inputs) {

@@ -9,11 +9,12 @@
 
 namespace convseq::nn {
 
-using Inputs = std::vector<Stream>;  // undefined ones are allowed
+using Inputs = std::vector<Stream>;  // may be undefined
 
 // Activation checkpointing: computes block(inputs) and keeps only the inputs. The backward pass
 // computes the block again, with the same random numbers, and runs a nested backward pass that adds
-// the parameters' gradients. This takes about a third more time and a fraction of the memory.
+// the parameters' gradients. Training takes about a third more time and a fraction of the
+// activation memory.
 torch::Tensor recompute(std::function<torch::Tensor(const Inputs&)> block, const Inputs& inputs);
 
 }  // namespace convseq::nn

@@ -8,10 +8,10 @@
 
 namespace convseq::nn {
 
-// Values that several layers read, such as the residual stream. The gradients of all readers must
-// be added up. A reader that can add inside its own backward pass returns the values as a second
-// output, and the next reader takes that output. The values stay the same; any tensor is a stream
-// with one reader.
+// A tensor that several layers read, such as the residual stream. Its gradient is the sum over all
+// readers. A reader that can accumulate inside its own backward pass returns the values, unchanged,
+// as a second output, which the next reader takes as its input. Any tensor is a stream with one
+// reader.
 class Stream {
  public:
   Stream(torch::Tensor values = {}) : values_(std::move(values)) {}

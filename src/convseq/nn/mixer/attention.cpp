@@ -20,7 +20,7 @@ struct AttentionState : MixerState {
 
 struct CachedAttentionState : MixerState {
   ops::AttentionCache cache;
-  torch::Tensor weights;  // of queries, keys and values
+  torch::Tensor weights;  // of queries, keys and values, [3 H*dk, d]
 
   void reorder(const torch::Tensor& rows) override {
     reorder_in_place(cache.keys, rows);
@@ -65,7 +65,7 @@ torch::Tensor AttentionProjections::join(const torch::Tensor& heads,
 void AttentionProjections::initialise(torch::Generator& random) {
   const auto d = static_cast<double>(options_.channels);
   const auto head = static_cast<double>(options_.head_channels);
-  // T5's: the queries carry the 1/sqrt(dk) that the scores lack.
+  // As in T5, the query weights include the factor 1/sqrt(dk) that the scores lack.
   draw_normal(query_->weight, 1 / std::sqrt(d * head), random);
   draw_normal(key_->weight, 1 / std::sqrt(d), random);
   draw_normal(value_->weight, 1 / std::sqrt(d), random);
@@ -170,7 +170,7 @@ torch::Tensor RelativeBias::forward(int64_t queries, int64_t keys) const {
     return by_distance();
   }
   const auto buckets = ops::relative_buckets(queries, keys, buckets_, weight_.device());
-  // Contiguous in the keys: the fused attention kernels take no other bias.
+  // The fused attention kernels require a bias that is contiguous along the keys.
   return ops::gather_buckets(weight_, buckets).permute({2, 0, 1}).contiguous().unsqueeze(0);
 }
 

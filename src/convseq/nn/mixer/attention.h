@@ -16,8 +16,8 @@ struct AttentionOptions {
   double dropout = 0;
 };
 
-// The projections of T5's attention: heads of `head_channels`, no biases, no 1/sqrt(d). They are
-// registered with the module that owns them.
+// The projections of T5's attention: no biases, no 1/sqrt(dk). They are registered with the owning
+// module.
 class AttentionProjections {
  public:
   AttentionProjections(torch::nn::Module& owner, const AttentionOptions& options);
@@ -25,10 +25,10 @@ class AttentionProjections {
   torch::Tensor queries(const Stream& x) const { return split(query_->forward(x)); }
   torch::Tensor keys(const Stream& x) const { return split(key_->forward(x)); }
   torch::Tensor values(const Stream& x) const { return split(value_->forward(x)); }
-  // Queries, keys and values by one matmul with `weights`, which one_matrix() made.
+  // Queries, keys and values from one matmul with `weights` = one_matrix().
   std::array<torch::Tensor, 3> all(const torch::Tensor& x, const torch::Tensor& weights) const;
   torch::Tensor one_matrix() const;  // [3 H*dk, d], without gradients
-  // [B,H,T,dk] -> [B,T,d], plus the residual where defined
+  // [B,H,T,dk] -> [B,T,d], plus the residual if it is defined.
   torch::Tensor join(const torch::Tensor& heads, const torch::Tensor& residual = {}) const;
   void initialise(torch::Generator& random);
 
@@ -41,8 +41,8 @@ class AttentionProjections {
   std::shared_ptr<Linear> query_, key_, value_, output_;
 };
 
-// Self-attention as a mixer; its decode state is the keys and values so far, or with a capacity a
-// cache with room for that many.
+// Self-attention as a mixer. Its decode state is a key-value cache, which grows, or has a fixed
+// size if a capacity is given.
 class SelfAttention : public Mixer {
  public:
   explicit SelfAttention(const MixerOptions& options);
@@ -60,10 +60,10 @@ class SelfAttention : public Mixer {
   bool causal_;
 };
 
-// Encoder-decoder attention: in every decoder block, whatever its mixer.
+// Encoder-decoder attention, used in every decoder block with any mixer.
 class CrossAttention : public torch::nn::Module {
  public:
-  // The source's keys and values, computed once per sequence.
+  // The keys and values of the source, computed once per sequence.
   struct Memory {
     torch::Tensor keys;    // [B,H,S,dk]
     torch::Tensor values;  // [B,H,S,dk]
@@ -76,7 +76,7 @@ class CrossAttention : public torch::nn::Module {
 
   explicit CrossAttention(const AttentionOptions& options);
   Memory remember(const Stream& encoded, const Lengths& lengths) const;
-  // [B,T,d] -> [B,T,d]; for inference plus a residual
+  // [B,T,d] -> [B,T,d], plus the residual if it is defined (inference only).
   torch::Tensor forward(const Stream& x, const Memory& memory,
                         const torch::Tensor& residual = {}) const;
   void initialise(torch::Generator& random) { projections_.initialise(random); }
@@ -85,11 +85,11 @@ class CrossAttention : public torch::nn::Module {
   AttentionProjections projections_;
 };
 
-// T5's relative position bias, one value per head and bucket, shared by the layers of a stack.
+// T5's relative position bias: one value per head and bucket, shared by all layers of a stack.
 class RelativeBias : public torch::nn::Module {
  public:
   RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention);
-  // The bias as ops::attention() takes it, for queries at the last positions of the keys.
+  // The bias for ops::attention(), with the queries at the last positions of the keys.
   torch::Tensor forward(int64_t queries, int64_t keys) const;
   torch::Tensor by_distance() const;  // fp32 (or float64), [H, 2 max_distance + 1]
   void initialise(double deviation, torch::Generator& random) {

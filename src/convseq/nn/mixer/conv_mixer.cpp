@@ -36,7 +36,7 @@ torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
 
 std::unique_ptr<MixerState> ConvMixer::start(int64_t batch, int64_t capacity) const {
   auto state = std::make_unique<ConvState>();
-  // The inputs before the first token are zeros, as in the parallel pass.
+  // Inputs before the first token are zero, as in the parallel pass.
   state->ring.rows =
       torch::zeros({batch, geometry_.reach(), options_.channels}, output_->weight.options());
   if (capacity > 0) {

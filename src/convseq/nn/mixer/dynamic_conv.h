@@ -4,8 +4,8 @@
 
 namespace convseq::nn {
 
-// Dynamic convolution: the kernel of position i is a linear function of the convolution's input at
-// that position, X1_i, and of nothing else. Attention compares positions; this does not.
+// Dynamic convolution: the taps (or their logits) at position i are a linear function of the input
+// X1_i at that position alone. Unlike attention, it does not compare positions.
 class DynamicConv : public ConvMixer {
  public:
   explicit DynamicConv(const MixerOptions& options);

@@ -5,7 +5,7 @@
 namespace convseq::nn {
 
 // LFM2's double-gated short convolution: (B, C, X') = X W_in, X3 = (C ⊙ Conv(B ⊙ X')) W_O, with raw
-// taps of one kernel per channel. Decoding keeps past rows of B ⊙ X'.
+// taps and one kernel per channel. The decode state holds past rows of B ⊙ X'.
 class GatedConv : public StaticConv {
  public:
   explicit GatedConv(const MixerOptions& options);

@@ -14,20 +14,20 @@ namespace convseq::nn {
 
 using ops::Lengths;
 
-// What a mixer reads beside its input.
+// The inputs of a mixer besides x.
 struct MixerContext {
-  Lengths lengths;              // which positions are real
-  torch::Tensor position_bias;  // the stack's, as ops::attention() takes it; undefined: none
-  // In a step from a state of fixed capacity: [B] int64, the position of each row. The bias is then
-  // by distance.
+  Lengths lengths;              // positions beyond them are padding
+  torch::Tensor position_bias;  // for ops::attention(); undefined: none
+  // In a step with a state of fixed capacity: [B] int64, the position of each row. The bias is then
+  // indexed by distance.
   torch::Tensor positions = {};
-  torch::Tensor residual = {};  // added to the output of a step; undefined: nothing
+  torch::Tensor residual = {};  // added to the output of a step; undefined: none
 };
 
-// Row i becomes the former row rows[i]; in place where the number of rows stays the same.
+// Row i becomes the former row rows[i]. In place if the number of rows is unchanged.
 void reorder_in_place(torch::Tensor& x, const torch::Tensor& rows);
 
-// What a mixer remembers between steps of decoding.
+// The decode state of a mixer.
 class MixerState {
  public:
   virtual ~MixerState() = default;
@@ -40,9 +40,9 @@ class Mixer : public torch::nn::Module {
   virtual torch::Tensor forward(const Stream& x,
                                 const MixerContext& context) = 0;  // [B,T,d] -> [B,T,d]
 
-  // Decoding: step(x1), step(x2), … from start() gives what forward({x1, x2, …}) gives.
-  // With a capacity (in positions) the state has a fixed size and fixed addresses, and a step of
-  // one token takes the positions from its context: it can be captured as a CUDA graph.
+  // Incremental decoding: step(x1), step(x2), … from start() equal forward({x1, x2, …}). With a
+  // capacity (in positions) the state has a fixed size and fixed addresses, and each step takes one
+  // token per row, whose position is in the context. Such a step can be captured as a CUDA graph.
   virtual std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity = 0) const = 0;
   virtual torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                              MixerState& state) = 0;  // [B,n,d] -> [B,n,d]

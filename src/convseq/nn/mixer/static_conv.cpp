@@ -40,7 +40,8 @@ torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& conte
 
 void StaticConv::initialise(torch::Generator& random) {
   ConvMixer::initialise(random);
-  // Raw taps keep the variance of their input; logits with variance 1 give kernels that differ.
+  // Raw taps with variance 1/k keep the variance of the input. Logits with variance 1 give kernels
+  // that differ from one another.
   const double kernel = static_cast<double>(options_.kernel);
   draw_normal(taps_, options_.tap_softmax ? 1.0 : 1 / std::sqrt(kernel), random);
 }

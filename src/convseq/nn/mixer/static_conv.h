@@ -4,8 +4,8 @@
 
 namespace convseq::nn {
 
-// Depthwise, light and dilated convolutions: the same taps at every position, one kernel per group
-// of channels / tap_heads channels, normalised by a softmax or raw.
+// Depthwise, light and dilated convolutions: the same taps at every position, raw or normalised by
+// a softmax. Each group of channels / tap_heads channels shares one kernel.
 class StaticConv : public ConvMixer {
  public:
   StaticConv(const MixerOptions& options, int64_t tap_heads)
@@ -18,7 +18,7 @@ class StaticConv : public ConvMixer {
 
  protected:
   StaticConv(const MixerOptions& options, int64_t tap_heads, int64_t projected_channels);
-  torch::Tensor taps() const override;  // [H,k], as the convolution uses them
+  torch::Tensor taps() const override;  // [H,k], after softmax and dropout
   torch::Tensor taps_for(const MixerState& state) const;
 
  private:
