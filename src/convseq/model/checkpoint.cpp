@@ -44,7 +44,7 @@ void check_finite(const TensorMap& tensors, const std::string& origin) {
     if (!tensor.is_floating_point() || tensor.numel() == 0) continue;
     const bool is_8_bit = tensor.element_size() == 1;
     const auto values = is_8_bit ? tensor.to(torch::kFloat32) : tensor.detach();
-    const auto [least, most] = at::aminmax(values);  // NaN where there is one; nothing is copied
+    const auto [least, most] = at::aminmax(values);  // NaN if any value is NaN; copies nothing
     if (std::isfinite(least.item<double>()) && std::isfinite(most.item<double>())) continue;
     fail("{}: tensor {} holds values that are not finite ({} of {}); use another copy of the file",
          origin, name, values.isfinite().logical_not().sum().item<int64_t>(), values.numel());
@@ -92,7 +92,7 @@ void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::s
 
 void write_model_files(const fs::path& folder, const ModelFolder& model) {
   write_json_file(folder / kConfigFile, model.config.to_json());
-  // "format" is what Hugging Face readers look for.
+  // Hugging Face readers require the key "format".
   save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
   const ModelExtras& extras = model.extras;
   if (!extras.task.is_null()) write_json_file(folder / kTaskFile, extras.task);

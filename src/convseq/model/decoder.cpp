@@ -76,7 +76,7 @@ DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::L
                                        int64_t capacity) const {
   DecodeState::Block block{.mixer = mixer_->start(encoded.size(0), capacity),
                            .source = remember(encoded, lengths)};
-  if (capacity > 0) {  // in memory of its own, each head's keys next to one another
+  if (capacity > 0) {  // own memory, contiguous per head
     nn::CrossAttention::Memory& source = block.source;
     source.keys = source.keys.contiguous();
     source.values = source.values.contiguous();
@@ -87,7 +87,7 @@ DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::L
 
 void DecoderBlock::restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
                            DecodeState::Block& state) const {
-  // The mixer's state stays: at position 0 nothing of it is visible.
+  // The mixer's state need not be cleared, because at position 0 nothing in it is read.
   const auto source = remember(encoded, lengths);
   state.source.keys.copy_(source.keys);
   state.source.values.copy_(source.values);

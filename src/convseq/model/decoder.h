@@ -6,7 +6,7 @@
 
 namespace convseq {
 
-// The decode state: for each block, its mixer's state and the source's keys and values.
+// The decode state: per block, the state of its mixer and the keys and values of the source.
 struct DecodeState {
   struct Block {
     std::unique_ptr<nn::MixerState> mixer;
@@ -15,21 +15,20 @@ struct DecodeState {
   std::vector<Block> blocks;
   int64_t position = 0;  // tokens decoded so far; not counted in a state of fixed capacity
 
-  // A state of fixed capacity keeps its position on the device, in each step advanced by one; it
-  // has the same addresses in every step, so that a step can be captured and replayed.
+  // A state of fixed capacity keeps its positions on the device, and each step advances them by
+  // one. Its addresses are the same in every step, so that a step can be captured and replayed.
   int64_t capacity = 0;         // tokens per row; 0: the state grows
-  torch::Tensor positions;      // [B] int64: tokens decoded so far, by row
+  torch::Tensor positions;      // [B] int64: tokens decoded so far per row
   torch::Tensor position_bias;  // of the self-attention, by distance
 
-  // [B'] int64: row i continues the former row rows[i]. With a fixed capacity and B' = B the
-  // addresses stay the same; with another B' a step must be captured again.
+  // rows [B'] int64: row i continues the former row rows[i]. With a fixed capacity and B' = B the
+  // addresses are unchanged; otherwise a step must be captured again.
   void reorder(const torch::Tensor& rows);
   int64_t mixer_bytes() const;
   int64_t source_bytes() const;
 };
 
-// EncoderBlock made causal, with encoder-decoder attention between the mixer and the FFN in every
-// model.
+// A causal EncoderBlock with encoder-decoder attention between the mixer and the FFN.
 class DecoderBlock : public torch::nn::Module {
  public:
   DecoderBlock(const ModelConfig& config, int64_t layer);
@@ -45,7 +44,7 @@ class DecoderBlock : public torch::nn::Module {
   void initialise(torch::Generator& random);
 
  private:
-  // `mix` is the mixer's parallel pass or its step; all else is the same.
+  // `mix` is the mixer's parallel pass or its step; everything else is the same.
   template <class Mix>
   torch::Tensor apply(torch::Tensor x, const nn::CrossAttention::Memory& source, Mix mix) const;
 
@@ -62,14 +61,14 @@ class Decoder : public Stack {
  public:
   explicit Decoder(const ModelConfig& config);
 
-  // The parallel pass, [B,T,d] -> [B,T,d]. Target padding needs no mask: it is in the future of
-  // every real token.
+  // The parallel pass, [B,T,d] -> [B,T,d]. Target padding needs no mask, because it follows all
+  // real tokens.
   torch::Tensor forward(const torch::Tensor& embedded, const torch::Tensor& encoded,
                         const nn::Lengths& source_lengths);
 
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                     int64_t capacity = 0) const;
-  // Begins anew with other sources of the same shape, in the memory of a state of fixed capacity.
+  // Resets a state of fixed capacity, in place, to other sources of the same shape.
   void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                DecodeState& state) const;
   torch::Tensor step(const torch::Tensor& embedded, DecodeState& state);  // [B,n,d] -> [B,n,d]

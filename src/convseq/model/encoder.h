@@ -6,8 +6,8 @@
 
 namespace convseq {
 
-// X_A = X + mixer(X); where configured X_A += attention(X_A); X_B = X_A + FFN(X_A); each joined to
-// the stream in the model's norm style.
+// X_A = X + mixer(X); if configured, X_A += attention(X_A); X_B = X_A + FFN(X_A). Each residual
+// connection has the model's norm style.
 class EncoderBlock : public torch::nn::Module {
  public:
   EncoderBlock(const ModelConfig& config, int64_t layer);

@@ -16,7 +16,7 @@ FeedForwardKind feed_forward_kind(const JsonObject& json) {
   json.refuse("feed_forward_proj", "is \"{}\"; allowed: relu, gated-gelu", kind);
 }
 
-// transformers writes null for what is left to its default.
+// transformers writes null for default values.
 JsonObject without_nulls(const JsonObject& given) {
   Json json = Json::object();
   for (const auto& [key, value] : given.json().items()) {
@@ -52,7 +52,7 @@ ModelConfig config_of(const JsonObject& json) {
 
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
-// Refuses a folder without weights that can be read, naming what is read.
+// Throws an Error that names the supported formats if the weights have another one.
 void check_format(const fs::path& folder) {
   if (fs::exists(folder / kIndexFile) || fs::exists(folder / kWeightsFile)) return;
   for (const char* other :
@@ -145,9 +145,9 @@ void take_stack(Renamer& names, const ModelConfig& config, Side side) {
   names.take(stack + ".final_layer_norm.weight", stack + ".norm.weight");
 }
 
-// transformers scales the decoder's output when `scale_decoder_outputs` says so (since version 5)
-// or when the embeddings are tied (before). We scale exactly when tied, so the other two
-// combinations become a separate output matrix that carries the factor.
+// transformers scales the decoder's output if `scale_decoder_outputs` is set (since version 5) or
+// if the embeddings are tied (before). We scale exactly when tied, so tied without scaling and
+// scaled without tying become a separate output matrix that includes the factor.
 void take_output(Renamer& names, ModelConfig& config, const JsonObject& json) {
   const bool tied_by_name = json.get_or("tie_word_embeddings", true);
   const bool scaled = json.get_or("scale_decoder_outputs", tied_by_name);
@@ -173,12 +173,13 @@ ModelFolder read_hf_t5(const fs::path& folder) {
   require(fs::is_directory(folder), "{}: no such folder", folder.string());
   const JsonObject json = without_nulls(JsonObject::from_file(folder / kConfigFile));
   ModelConfig config = config_of(json);
-  // Checked as our own configuration, so that a wrong size is named before any tensor is read.
+  // Checks the configuration as our own, so that an Error names a wrong size before any tensor is
+  // read.
   ModelConfig::from_json({config.to_json(), json.origin()});
   Renamer names(read_weights(folder), folder.string());
   names.take("shared.weight", "embedding.weight");
-  // Older files repeat the shared embedding under each stack, and the original ones hold a bias of
-  // the encoder-decoder attention that nothing computes with.
+  // Older files repeat the shared embedding for each stack, and the original ones hold an unused
+  // bias of the encoder-decoder attention.
   for (const char* unused :
        {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"}) {

@@ -6,9 +6,10 @@
 
 namespace convseq {
 
-// Reads a Hugging Face T5 folder (v1.0: ReLU, tied; v1.1: gated GELU, separate output), as one
-// model.safetensors or as shards with an index, and returns the same model under our names. What
-// convseq does not compute (another activation, an encoder alone) is refused by key.
+// Reads a Hugging Face T5 folder (v1.0: ReLU, tied; v1.1: gated GELU, separate output), either one
+// model.safetensors or shards with an index, and returns the same model under our names. Throws an
+// Error that names the key or tensor of an unsupported model (another activation, an encoder
+// alone).
 ModelFolder read_hf_t5(const std::filesystem::path& folder);
 
 }  // namespace convseq

@@ -28,8 +28,8 @@ Seq2Seq::Seq2Seq(const ModelConfig& config) : config_(config) {
 
 void Seq2Seq::initialise(torch::Generator& random) {
   const double unit = 1 / std::sqrt(static_cast<double>(config_.d_model));
-  // T5's embedding is N(0,1) and its output scaled down; with the branch norm the scale is in the
-  // embedding itself.
+  // T5 draws the embedding from N(0,1) and scales the tied output by 1/sqrt(d). With
+  // branch_layer_norm the embedding itself has this scale.
   nn::draw_normal(embedding_->weight, config_.norm == NormStyle::PreRmsNorm ? 1.0 : unit, random);
   encoder_->initialise(random);
   decoder_->initialise(random);

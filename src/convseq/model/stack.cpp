@@ -37,7 +37,7 @@ torch::Tensor Stack::enter(const torch::Tensor& embedded, int64_t first) const {
 
 torch::Tensor Stack::enter(const torch::Tensor& embedded, const torch::Tensor& positions) const {
   if (!positions_) return embedded;
-  // Clamped, because a captured step may be replayed once more than there is room for.
+  // Clamped, because a captured step may be replayed once more than the capacity allows.
   const auto rows = positions.clamp_max(config_.max_positions - 1);
   return embedded + positions_->weight.index_select(0, rows).unsqueeze(1);
 }

@@ -9,19 +9,20 @@
 
 namespace convseq {
 
-// What encoder and decoder share around their blocks: positions at the entrance, the relative bias
-// that all attention layers of the stack use, dropout, and the final norm.
+// The parts of encoder and decoder around their blocks: position embeddings, the relative position
+// bias shared by all attention layers of the stack, dropout, and the final norm.
 class Stack : public torch::nn::Module {
  public:
-  // In training, the backward pass computes the blocks again instead of keeping their activations.
+  // In training, recompute the activations of the blocks in the backward pass instead of storing
+  // them.
   void recompute_blocks(bool on) { recomputes_ = on; }
 
  protected:
   Stack(const ModelConfig& config, Side side);
 
-  // [B,T,d] -> [B,T,d]; the first row of x stands at position `first`.
+  // [B,T,d] -> [B,T,d]. The first token of each row is at position `first`.
   torch::Tensor enter(const torch::Tensor& embedded, int64_t first) const;
-  // The same for one token per row, each at its own of `positions` [B] (int64, on x's device).
+  // The same for one token per row, at its own position: `positions` [B] int64, on the same device.
   torch::Tensor enter(const torch::Tensor& embedded, const torch::Tensor& positions) const;
   torch::Tensor leave(const torch::Tensor& x) const;
   torch::Tensor position_bias(int64_t queries, int64_t keys) const;  // undefined: none

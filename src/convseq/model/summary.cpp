@@ -83,8 +83,8 @@ NamedCounts parameters_by_part(const NamedTensors& parameters) {
   NamedCounts parts;
   for (const auto& [name, tensor] : parameters) {
     const auto path = split(name);
-    // encoder.blocks.3.mixer_norm.weight -> "encoder mixer_norm"; encoder.norm.weight -> "encoder
-    // norm"
+    // encoder.blocks.3.mixer.query.weight -> "encoder mixer"; encoder.blocks.3.mixer_norm.weight
+    // and encoder.norm.weight -> "encoder norm".
     const size_t module = path.size() > 3 && path[1] == "blocks" ? 3 : 1;
     const bool in_stack = path[0] == "encoder" || path[0] == "decoder";
     std::string part = in_stack ? path[0] + " " + path[module] : path[0];

@@ -8,18 +8,17 @@
 
 namespace convseq {
 
-// In the order of the model: module.named_parameters().pairs().
+// In the order of module.named_parameters().pairs().
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
 
-// A model's parameters as a tree of modules. Consecutive children of the same shape (the blocks of
-// a stack) are folded into one node that stands for several; a module with one child is merged with
-// it.
+// A model's parameters as a tree of modules. Consecutive numbered children of the same shape (the
+// blocks of a stack) are folded into one node, and a module with one child is merged with it.
 struct SummaryNode {
   std::string name;            // "encoder", "0-11", "query.weight"
   std::vector<int64_t> shape;  // of a parameter; empty for a module
-  int64_t parameters = 0;      // of this node once, all below included
-  int64_t repeats = 1;         // how many such nodes it stands for
+  int64_t parameters = 0;      // of this node and all below it, counted once
+  int64_t repeats = 1;         // number of nodes folded into this one
   std::vector<SummaryNode> children;
 };
 

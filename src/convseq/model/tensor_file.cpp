@@ -45,7 +45,7 @@ TensorType from_torch(torch::Dtype type) {
 torch::Tensor tensor_of(const TensorView& view,
                         const std::shared_ptr<const SafetensorsFile>& file) {
   const auto options = torch::TensorOptions(to_torch(view.type));
-  // The views are read-only by contract; from_blob knows no const.
+  // The views are read-only by contract, but from_blob takes no const pointer.
   void* data = const_cast<std::byte*>(view.bytes.data());
   if (view.bytes.empty()) return torch::empty(view.shape, options);
   const auto alignment = static_cast<uintptr_t>(byte_size(view.type));
@@ -68,7 +68,7 @@ TensorFile load_tensors(const std::filesystem::path& path) {
 }
 
 void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
-  TensorMap dense;  // keeps copies alive until they are written
+  TensorMap dense;  // keeps the copies alive until they are written
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : file.tensors) {
     const auto& kept = dense[name] = tensor.detach().cpu().contiguous();

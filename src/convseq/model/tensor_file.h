@@ -15,11 +15,11 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-// The tensors of a safetensors file. Aligned ones are views of the mapped file: they may be read or
-// copied, never written. The mapping lives as long as any of them.
+// The tensors of a safetensors file. Aligned ones are read-only views of the mapped file and keep
+// the mapping alive.
 TensorFile load_tensors(const std::filesystem::path& path);
 
-// Tensors of any device and layout; written whole or not at all.
+// Writes tensors of any device and layout atomically.
 void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 
 }  // namespace convseq
