@@ -18,7 +18,7 @@ class Finetuning : public ::testing::Test {
  protected:
   void SetUp() override { vocabulary_ = testing::small_tokenizer(folder_).vocabulary().size(); }
 
-  // Random documents under random labels: nothing to understand, all to remember.
+  // Random documents with random labels, which a model can only memorise.
   Task task(int examples, std::vector<std::string> splits = {"train", "validation"}) {
     Json files;
     for (const std::string& split : splits) {
@@ -99,7 +99,7 @@ TEST_F(Finetuning, APooledHeadLearnsThemWithoutADecoder) {
   EXPECT_EQ(model->config().labels, run.task.labels);
 }
 
-// T5s are padded in several ways, some without room for the sentinels.
+// T5 vocabularies are padded to different sizes, some without room for the sentinels.
 TEST_F(Finetuning, AnyVocabularyThatHoldsThePiecesWillDo) {
   const int64_t pieces = testing::small_tokenizer(folder_).vocabulary().pieces();
   for (const int64_t size : {pieces, pieces + 3, vocabulary_ + 100}) {
@@ -157,7 +157,7 @@ class GpuFinetuning : public Finetuning {
   }
 };
 
-// A resumed run launches the steps that the uninterrupted one replays.
+// A resumed run launches steps that the uninterrupted run replays.
 TEST_F(GpuFinetuning, ResumedEqualsUninterruptedBitForBit) {
   for (const char* family : {"paper-light", "paper-transformer"}) {
     auto whole = options(fmt::format("whole-{}", family), family);
@@ -189,7 +189,7 @@ TEST_F(Finetuning, KeepsTheBestValidationAndStopsWhenItGetsNoBetter) {
   EXPECT_EQ(done.reports.at("validation").scores[0].value, done.training.best_validation);
   EXPECT_EQ(read_text_file(run.out / kWeightsFile),
             read_text_file(run.out / "best" / kWeightsFile));
-  // Called again it has nothing to do, and says the same.
+  // A finished run has nothing left to do and returns the same summary.
   EXPECT_EQ(finetune(run).training.step, done.training.step);
 }
 
@@ -208,8 +208,6 @@ TEST_F(Finetuning, HoldsExamplesOutWhereATaskHasNoValidation) {
   EXPECT_EQ(lines, held);
 }
 
-// A model that cannot yet tell the examples apart answers with the label that weighs more: that is
-// a collapse, and the log says so.
 TEST_F(Finetuning, LimitsWhatIsHeldOutAndRefusesToHoldOutNothing) {
   auto limited = options("limited");
   limited.task = task(64, {"train"});
@@ -233,7 +231,7 @@ TEST_F(Finetuning, LimitsWhatIsHeldOutAndRefusesToHoldOutNothing) {
 
 TEST_F(Finetuning, NeverTrainsOnValidationOrTestData) {
   auto table = options("table");
-  task(40, {"all"});  // a table of 40 rows, and 16 rows named for validation
+  task(40, {"all"});  // a table of 40 rows, and a validation split of 16 rows
   table.task = task(16, {"validation"});
   table.task.files.emplace_back("all", std::vector<fs::path>{"all.jsonl"});
   const FinetuneSummary done = finetune(table);
@@ -281,6 +279,8 @@ TEST_F(Finetuning, FindsTheLabelsOfAPooledHeadInTheDataAndRemembersThem) {
   EXPECT_EQ(read_json_file(pooled.out / kTaskFile)["labels"], Json({"green", "old"}));
 }
 
+// A model that cannot yet distinguish the examples always answers with the label of the larger
+// weight. This is a collapse, and the log reports it.
 TEST_F(Finetuning, WeightsOfClassesMoveTheAnswersAndACollapseIsNamedInTheLog) {
   for (const auto& [label, other] : {std::pair("green", "old"), std::pair("old", "green")}) {
     auto run = options(fmt::format("to-{}", label));

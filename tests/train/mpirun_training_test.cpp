@@ -1,4 +1,4 @@
-// `convseq pretrain` and `finetune` by several processes: as by one.
+// `convseq pretrain` and `finetune` give the same results with several processes as with one.
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -30,8 +30,8 @@ void expect_run(int processes, const std::string& arguments) {
   EXPECT_EQ(outcome.exit_code, 0) << processes << " processes: " << outcome.output;
 }
 
-// Without dropout, whose random numbers are each process's own; with a rate that does not depend
-// on the end, so that a run of 17 steps is the beginning of one of 50.
+// No dropout, whose random numbers differ between processes. The learning rate does not depend on
+// the number of steps, so that the first 17 steps of a run of 50 equal a run of 17.
 std::string pretraining(const fs::path& out, const CommandFlags& changed) {
   CommandFlags flags = {{"--set", "d_model=32 d_ff=64 heads=2 d_kv=16 dropout=0"},
                         {"--batch", "8"},
@@ -42,7 +42,7 @@ std::string pretraining(const fs::path& out, const CommandFlags& changed) {
   return commands().pretrain(out.string(), flags);
 }
 
-// Of every step once, in order.
+// The loss of every step, once and in order.
 std::vector<double> losses_of(const fs::path& out) {
   std::vector<double> losses;
   for (const Json& line : testing::read_json_lines(out / "metrics.jsonl")) {
@@ -63,8 +63,8 @@ double largest_difference(const fs::path& out, const fs::path& other) {
   return largest;
 }
 
-// Two processes, each with a working folder of its own and the same relative path to write to, as
-// on two machines that share no disk.
+// Runs two processes, each in its own working folder with the same relative output path, as on two
+// machines without a shared disk.
 Outcome run_apart(const fs::path& folder, const std::string& arguments) {
   std::string line;
   for (const char* each : {"first", "second"}) {
@@ -180,7 +180,7 @@ TEST_F(MpirunTraining, ResumesWithAFolderPerProcessAsUninterrupted) {
 
 TEST_F(MpirunTraining, RefusesToResumeWhereOnlyAnotherProcessHasTheNewestCheckpoint) {
   ASSERT_EQ(run_apart(folder_.path(), part("10")).exit_code, 0);
-  fs::rename(out("first") / "out", out("second") / "out");  // the machines in another order
+  fs::rename(out("first") / "out", out("second") / "out");  // swaps the machines
   const Outcome refused = run_apart(folder_.path(), part("20"));
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_NE(refused.output.find("out: process 1 has a checkpoint of step 10 there, the first "
@@ -217,8 +217,8 @@ TEST_F(MpirunTraining, FinetuningWithAFolderPerProcessKeepsTheFirstOnesBest) {
   EXPECT_TRUE(fs::is_empty(out("second")));
 }
 
-// To one process, as a cluster's scheduler may, or to mpirun, which passes it on to all and kills
-// those that need longer than its odls_base_sigkill_timeout, a second where nothing is said.
+// The signal goes to one process, as from a cluster scheduler, or to mpirun, which forwards it to
+// all processes and kills those that run for longer than odls_base_sigkill_timeout (default: 1 s).
 TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
   const auto training = [](const fs::path& run, size_t steps) {
     return pretraining(run, {{"--precision", "fp64"}, {"--steps", std::to_string(steps)}});
@@ -240,7 +240,7 @@ TEST_F(MpirunTraining, ASignalToAnyOfThemEndsAllWithACheckpoint) {
     process.wait();
     const std::string output = read_text_file(out("output"));
     EXPECT_NE(output.find("run the same command again to resume"), output.npos) << output;
-    // mpirun has a code of its own where it was told to end itself.
+    // mpirun has its own exit code if it received the signal itself.
     if (!to_mpirun) {
       EXPECT_EQ(process.exit_code(), 130) << output;
     }

@@ -41,7 +41,7 @@ class Pretraining : public ::testing::Test {
     return options;
   }
 
-  // As a run that is stopped after `steps` more steps.
+  // The same run, stopped after `steps` more steps.
   static PretrainOptions stopped_after(PretrainOptions options, int steps) {
     options.stop = [steps, taken = 0]() mutable { return ++taken == steps; };
     return options;
@@ -79,7 +79,7 @@ TEST_F(Pretraining, LearnsWithEveryObjective) {
     run.save_every = 100;
     run.validation_corpus = corpus_;
     run.validation_batches = 2;
-    EXPECT_LT(pretrain(run).best_validation.value(), 5.0) << name;  // random answers cost 6.5
+    EXPECT_LT(pretrain(run).best_validation.value(), 5.0) << name;  // a uniform guess has 6.5
   }
 }
 
@@ -118,7 +118,7 @@ TEST_F(Pretraining, SentinelsAreNeededOnlyByObjectivesThatUseThem) {
 TEST_F(Pretraining, TakesTheCheckpointBeforeADamagedOne) {
   pretrain(options("whole"));
   pretrain(stopped_after(options("parts"), 9));
-  // A byte in the middle of the newest weights.
+  // Damages one byte in the middle of the newest weights.
   const fs::path newest = folder_ / "parts" / "checkpoint-00000009" / kWeightsFile;
   {
     std::fstream file(newest, std::ios::in | std::ios::out | std::ios::binary);
@@ -155,7 +155,7 @@ TEST_F(Pretraining, LearnsWithEveryMixerInFp32AndBf16) {
       run.validate_every = 100;
       const TrainingSummary done = pretrain(run);
       EXPECT_EQ(done.skipped_steps, 0);
-      // Random answers cost log(640) = 6.5; unigram statistics alone bring it far below.
+      // A uniform guess has a loss of log(640) = 6.5; unigram statistics alone give far less.
       EXPECT_LT(done.best_validation.value(), 5.0) << family << " " << torch::toString(compute);
     }
   }
@@ -184,7 +184,7 @@ TEST_F(Pretraining, StopsWhenTheLossStaysNotFinite) {
   EXPECT_EQ(message_of<Error>([&] { pretrain(run); }),
             (folder_ / "run").string() +
                 ": 3 steps in a row had a loss or gradient that is not finite; stopped at step 3");
-  // Nothing moved, and the cursor is saved.
+  // All steps were skipped, and the state is saved.
   const auto state = Checkpoints(folder_ / "run", 2).load_latest(run.model);
   ASSERT_TRUE(state.has_value());
   EXPECT_EQ(state->step, 3);
@@ -192,7 +192,7 @@ TEST_F(Pretraining, StopsWhenTheLossStaysNotFinite) {
 }
 
 TEST_F(Pretraining, ALimitOfTokensIsReachedAtTheEndOfTheSchedule) {
-  // The target has no room for what a source of 128 would ask for: sources are shorter.
+  // The target length is too small for a source of 128 tokens, so sources are shorter.
   auto of_tokens = options("out");
   of_tokens.corpus.room = {128, 16};
   of_tokens.limits = {.source_tokens = 4000};

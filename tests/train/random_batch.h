@@ -13,7 +13,7 @@ struct RandomBatch {
   int64_t ids = 100;
 };
 
-// A batch without padding, of libtorch's random ids.
+// A batch of random ids from libtorch's generator, without padding.
 inline Batch random_batch(const RandomBatch& shape) {
   const auto ids = [&](int64_t count) {
     const auto values =

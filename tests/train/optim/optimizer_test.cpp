@@ -4,7 +4,8 @@
 #include "temp_folder.h"
 #include "tensor_checks.h"
 
-// Against transformers' Adafactor and torch.optim: tests/goldens/make_optimizer_goldens.py.
+// Compares with transformers' Adafactor and torch.optim, run by
+// tests/goldens/make_optimizer_goldens.py.
 namespace convseq {
 using testing::expect_close;
 using testing::message_of;
@@ -17,7 +18,7 @@ constexpr int64_t kProbes = 8;
 
 double learning_rate(int64_t t) { return 0.02 + 0.01 * std::sin(static_cast<double>(t)); }
 
-// A parameter that is pulled to a target, with a gradient that also swings by itself.
+// A parameter with the gradient of a quadratic loss around a target plus an oscillating term.
 struct Bowl {
   Bowl(std::string name_, int64_t seed, torch::IntArrayRef shape, double size, torch::Dtype type)
       : name(std::move(name_)) {

@@ -28,9 +28,9 @@ TEST(Pace, AStretchFasterThanTheCeilingRaisesIt) {
   EXPECT_GT(meter.lately().flops_ceiling, 1e8);
   meter.count(10, 1e5);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_LT(meter.lately().utilisation(), 0.1);  // of the old ceiling it would be all
+  EXPECT_LT(meter.lately().utilisation(), 0.1);  // it would be 1 with the old ceiling
   meter.count(10, 1e15);
-  meter.new_stretch();  // too short to tell
+  meter.new_stretch();  // too short to raise the ceiling
   EXPECT_LT(meter.lately().flops_ceiling, 1e10);
 }
 

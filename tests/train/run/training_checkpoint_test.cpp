@@ -14,7 +14,7 @@ const char* const kNorm = "encoder.norm.bias";
 
 class PoisonedCheckpoint : public ::testing::Test {
  protected:
-  // A checkpoint with all its checksums right.
+  // Saves a checkpoint with correct checksums.
   void save(int64_t step, const char* poisoned_weight, bool poisons_optimizer) const {
     TrainingState state{.step = step, .cursor = nullptr};
     ModelFolder folder{.config = config_, .weights = {}, .extras = {}};

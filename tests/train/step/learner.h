@@ -14,7 +14,7 @@ inline Batch learner_batch(int64_t rows, int64_t source, int64_t target) {
       {.rows = rows, .source = source, .target = target, .ids = kLearnerVocabulary});
 }
 
-// A tiny model with all that a training step moves.
+// A tiny model with its master weights, optimizer and training step.
 struct Learner {
   Learner(const std::string& name, torch::Device device, torch::Dtype type,
           const OptimizerOptions& optimizer_options, const TrainStepOptions& options,
@@ -28,7 +28,7 @@ struct Learner {
     step.emplace(model, *weights, *optimizer, *communicator, options);
   }
 
-  // Step i draws its random numbers from seed i.
+  // Step i uses seed i.
   std::vector<StepResult> learn(const std::vector<Batch>& batches, int64_t micro_batch = 0) {
     std::vector<StepResult> results;
     for (const Batch& batch : batches) {

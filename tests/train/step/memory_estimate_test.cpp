@@ -7,11 +7,11 @@
 #include "tensor_checks.h"
 #include "train/random_batch.h"
 
-// The estimate against what a step takes: between 0.7 and 1.6 times as much.
+// The estimate is between 0.7 and 1.6 times the measured memory of a step.
 namespace convseq {
 namespace {
 
-double status_bytes(const std::string& key) {  // of /proc/self/status
+double status_bytes(const std::string& key) {  // from /proc/self/status
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(key + ":")) return std::stod(line.substr(key.size() + 1)) * 1024;
@@ -20,7 +20,7 @@ double status_bytes(const std::string& key) {  // of /proc/self/status
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryIsWatched = true;  // by a sanitizer, which takes much of its own
+constexpr bool kMemoryIsWatched = true;  // by a sanitizer, which needs much memory itself
 #elif defined(__has_feature)
 constexpr bool kMemoryIsWatched =
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
@@ -37,7 +37,7 @@ struct Case {
 void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
 
 double measured_bytes(const Case& each, const ModelConfig& config) {
-  std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM becomes VmRSS
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets VmHWM to VmRSS
   const double before = status_bytes("VmRSS");
   Seq2Seq model(config);
   model.initialise(/*seed=*/7);
@@ -97,7 +97,7 @@ std::vector<Case> cases() {
 
 using MemoryOfAStepDeathTest = ::testing::TestWithParam<Case>;
 
-// In a process of its own: libtorch's allocator keeps what earlier tests have freed.
+// Runs in its own process, because libtorch's allocator keeps memory that earlier tests have freed.
 TEST_P(MemoryOfAStepDeathTest, IsAboutWhatWasEstimated) {
   if (kMemoryIsWatched) GTEST_SKIP() << "a sanitizer takes memory of its own";
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -2,8 +2,8 @@
 
 #include "train/step/learner.h"
 
-// Padding that batches get so that few shapes occur must not change what is learnt; nor must it
-// matter whether a step is launched or replayed.
+// Padding batches to few shapes must not change the updates, nor must replaying a step instead of
+// launching it.
 namespace convseq {
 using testing::expect_same_weights;
 using testing::Learner;
@@ -36,7 +36,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Rows of different lengths, as a task has them.
+// A batch of rows of different lengths, as in fine-tuning.
 Batch ragged(const Case& each, int64_t rows, int64_t source, int64_t target) {
   Batch batch = learner_batch(rows, source, each.pooled ? 1 : target);
   for (int64_t row = 1; row < rows; ++row) {
@@ -60,7 +60,7 @@ Learner learner(const Case& each, torch::Device device, torch::Dtype type,
   options.pooled = each.pooled;
   std::vector<std::string> overrides = more;
   if (each.pooled) overrides.insert(overrides.end(), {"classes=3", "decoder_layers=0"});
-  // A large eps: the sign of a gradient that is all but zero decides nothing.
+  // With a large eps, gradients near zero, whose sign is rounding noise, have little effect.
   return {each.family + "-tiny", device,    type,       {.eps = 1e-2}, options,
           /*d_kv=*/64,           overrides, each.frozen};
 }
@@ -118,8 +118,8 @@ TEST_F(GpuPaddedStep, InBf16ItLearnsAsTheUnpaddedOneDoes) {
   expect_padding_to_change_nothing(torch::kCUDA, torch::kBFloat16, 2e-2);
 }
 
-// The same kernels in the same order: the same bits. Two graphs for three shapes, so that some are
-// dropped and captured again.
+// Launched and replayed steps run the same kernels in the same order, so the results are
+// bit-identical. Two graphs for three shapes, so that some are dropped and captured again.
 TEST_F(GpuPaddedStep, ReplayedOrLaunchedItLearnsTheSameBitForBit) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(describe(each));
@@ -137,8 +137,8 @@ TEST_F(GpuPaddedStep, ReplayedOrLaunchedItLearnsTheSameBitForBit) {
   }
 }
 
-// Only the forward pass is compared: with dropout libtorch's attention adds up gradients in no
-// fixed order.
+// Compares only the forward pass, because with dropout libtorch's attention accumulates gradients
+// in no fixed order.
 TEST_F(GpuPaddedStep, ReplayedOrLaunchedItDropsTheSameValues) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(describe(each));
@@ -155,7 +155,7 @@ TEST_F(GpuPaddedStep, ReplayedOrLaunchedItDropsTheSameValues) {
     for (size_t i = 0; i < batches.size(); ++i) {
       EXPECT_NEAR(found[i].loss, expected[i].loss, 1e-6 * expected[i].loss) << i;
     }
-    EXPECT_NE(found[0].loss, found[3].loss);  // of one batch, with other random numbers
+    EXPECT_NE(found[0].loss, found[3].loss);  // the same batch, another seed
     EXPECT_GT(replayed.step->captures().replayed, 0);
   }
 }

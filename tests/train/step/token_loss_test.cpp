@@ -48,7 +48,7 @@ struct Inputs {
   torch::Tensor hidden, matrix, labels;
 };
 
-// The same sums from whole logits and libtorch's own cross-entropy, in float64.
+// The same sums from all logits with libtorch's cross-entropy, in float64.
 TokenLoss by_libtorch(const Inputs& in, const TokenLossOptions& options) {
   namespace F = torch::nn::functional;
   const auto logits = options.output_scale *
@@ -93,7 +93,7 @@ TEST_P(TokenLossTable, EqualsLibtorchsCrossEntropyInValueAndGradients) {
   const auto wanted = in.gradients(expected.loss_sum / 7);
   for (size_t i = 0; i < gradients.size(); ++i) {
     EXPECT_EQ(gradients[i].scalar_type(), type());
-    // A gradient in bf16 is rounded once, at its end.
+    // A gradient in bf16 is rounded once, at the end.
     expect_close(gradients[i], wanted[i], type() == torch::kBFloat16 ? 1e-2 : tolerance,
                  "gradient " + std::to_string(i));
   }
@@ -176,7 +176,7 @@ TEST(TokenLoss, EmptyBatchIsZero) {
   EXPECT_EQ(loss.tokens.item<int64_t>(), 0);
 }
 
-// Through a model, tied and scaled as it is.
+// Uses the output matrix and output scale of each model.
 TEST(TokenLoss, OfAModelEqualsTheLossOfItsLogits) {
   for (const char* name : {"paper-light-tiny", "paper-transformer-tiny"}) {
     Seq2Seq model(find_model_config(name));
@@ -236,7 +236,8 @@ TEST(GpuTokenLoss, EqualsTheCpu) {
   }
 }
 
-// Vocabularies that divide into packs and that do not, weighted, twice the same bits.
+// Vocabularies that are and are not a multiple of the vector width, with weights. Two runs on the
+// GPU are bit-identical.
 TEST(GpuTokenLoss, CountsWeighsAndSkipsAsTheCpuDoes) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   for (const int64_t vocabulary : {3, 1000, 1001, 32128}) {

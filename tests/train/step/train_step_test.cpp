@@ -3,7 +3,7 @@
 #include "convseq/ops/kernel/attention.h"
 #include "train/step/learner.h"
 
-// A step on a GPU against the same step on the CPU, through the optimizer's own kernels.
+// Compares training steps on a GPU, with the optimizer kernels, with the same steps on the CPU.
 namespace convseq {
 using testing::expect_same_weights;
 using testing::kLearnerVocabulary;
@@ -34,13 +34,13 @@ TEST(TrainStep, GoesOnWhereABackwardPassFailed) {
   expect_same_weights(learner, other, 0);
 }
 
-// The same micro-batch many times: its gradient is that of one. In bf16 a running sum stops growing
-// at 256 equal terms.
+// The mean gradient of many copies of a micro-batch equals that of one. A running sum in bf16 stops
+// growing at 256 equal terms.
 void expect_micro_batches_to_add_up(const char* name, torch::Device device,
                                     const TrainStepOptions& options) {
   torch::manual_seed(11);
   const Batch batch = learner_batch(1, 6, 5);
-  // A large eps: the sign of a gradient that is all but zero decides nothing.
+  // With a large eps, gradients near zero, whose sign is rounding noise, have little effect.
   Learner one(name, device, torch::kBFloat16, {.eps = 1e-2}, options);
   Learner many(name, device, torch::kBFloat16, {.eps = 1e-2}, options);
   const StepResult expected = one.step->run({batch}, 0.01);
@@ -56,7 +56,7 @@ TEST(TrainStep, MicroBatchesInBf16AddUpInFp32) {
   expect_micro_batches_to_add_up("paper-transformer-tiny", torch::kCPU, {.recompute = true});
 }
 
-// Heads of 64 channels, as in the models that are trained: the size that our GPU kernel takes.
+// Attention heads have 64 channels, as in all presets and in the GPU kernel.
 TEST(TrainStep, InBf16OnACpuItLearnsAsInFp32) {
   torch::manual_seed(11);
   const auto batches = batches_of_one_shape(4);
@@ -94,11 +94,11 @@ class GpuTrainStep : public ::testing::Test {
 
 TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   auto batches = batches_of_one_shape(7);
-  batches[5] = learner_batch(3, 9, 4);  // not the shape that was captured
-  while (batches.size() < 18) batches.push_back(learner_batch(3, 9, 4));  // by then it is
+  batches[5] = learner_batch(3, 9, 4);                                    // not the captured shape
+  while (batches.size() < 18) batches.push_back(learner_batch(3, 9, 4));  // captured later
   for (const char* name : {"paper-light-tiny", "paper-transformer-tiny"}) {
     for (const auto kind : {OptimizerKind::AdamW, OptimizerKind::AdamWRms}) {
-      // A large eps: the sign of a gradient that is all but zero decides nothing.
+      // With a large eps, gradients near zero, whose sign is rounding noise, have little effect.
       const OptimizerOptions options{.kind = kind, .eps = 1e-3, .weight_decay = 0.1};
       for (const double clip : {0.1, 1e9}) {
         Learner here(name, torch::kCPU, torch::kFloat32, options, {.clip_norm = clip});
@@ -119,7 +119,7 @@ TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   }
 }
 
-// Not bit for bit: libtorch's attention adds up gradients in no fixed order.
+// Not bit-identical, because libtorch's attention accumulates gradients in no fixed order.
 TEST_F(GpuTrainStep, ACapturedStepLearnsAsALaunchedOneDoes) {
   const auto batches = batches_of_one_shape(6);
   const OptimizerOptions options{.eps = 1e-3};
@@ -134,8 +134,8 @@ TEST_F(GpuTrainStep, ACapturedStepLearnsAsALaunchedOneDoes) {
   }
 }
 
-// Through the matmuls that do relu and sums of gradients on their way, which fp32 does without;
-// with heads of 64 channels through our attention kernel too.
+// Covers the matmuls with fused ReLU and gradient accumulation, which fp32 does not use, and with
+// heads of 64 channels our attention kernel.
 TEST_F(GpuTrainStep, InBf16ItLearnsAsInFp32) {
   const auto batches = batches_of_one_shape(8);
   const OptimizerOptions options{.eps = 1e-3};
