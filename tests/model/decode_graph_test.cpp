@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSteps = 9, kSource = 21;
 
-// The table's model in sizes for which there are kernels.
+// A model of the table, in sizes that the GPU kernels support.
 std::shared_ptr<Seq2Seq> wide_model(ModelConfig config, torch::Dtype type) {
   config.d_model = 128;
   config.d_ff = 192;
@@ -34,7 +34,7 @@ std::shared_ptr<Seq2Seq> wide_model(ModelConfig config, torch::Dtype type) {
 
 struct Decoded {
   ops::TokenSelection selection;
-  std::vector<torch::Tensor> logits;  // of each step, on the host
+  std::vector<torch::Tensor> logits;  // per step, on the host
 };
 
 class GreedyDecoding {
@@ -55,7 +55,7 @@ class GreedyDecoding {
     return decoded;
   }
 
-  // The first step is launched, the others are replays of one captured step.
+  // The first step is launched; the others replay one captured step.
   Decoded replayed() {
     GraphStream stream{torch::Device(torch::kCUDA, 0)};
     DeviceGraph graph(stream);
@@ -126,7 +126,7 @@ TEST_P(GpuDecodeGraph, StepsEqualTheParallelPass) {
       const auto ids = source(batch);
       const auto some = lengths(batch);
       const Decoded decoded = GreedyDecoding(*model, ids, some).launched();
-      // The inputs that the steps had: those of the rows that have not ended.
+      // The inputs of the steps: the start token, then the selected tokens.
       const auto inputs = torch::cat(
           {torch::zeros({batch, 1}, ids.options()), decoded.selection.ids.narrow(1, 0, kSteps - 1)},
           1);

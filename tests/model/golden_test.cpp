@@ -1,7 +1,7 @@
 #include "convseq/model/checkpoint.h"
 #include "tensor_checks.h"
 
-// Against an independent model in PyTorch: tests/goldens/make_goldens.py.
+// Compares with an independent PyTorch model, tests/goldens/make_goldens.py.
 namespace convseq {
 using testing::expect_close;
 

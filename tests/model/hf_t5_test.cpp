@@ -3,7 +3,7 @@
 #include "temp_folder.h"
 #include "tensor_checks.h"
 
-// Against Hugging Face transformers: tests/goldens/make_goldens.py.
+// Compares with Hugging Face transformers, run by tests/goldens/make_goldens.py.
 namespace convseq {
 namespace fs = std::filesystem;
 using testing::expect_close;
@@ -16,7 +16,7 @@ fs::path golden(const std::string& version) {
   return fs::path(CONVSEQ_SOURCE_DIR) / "tests/goldens" / ("hf_t5_" + version);
 }
 
-// A copy of a golden folder that a test may spoil.
+// Copies a golden folder, so that a test may modify it.
 void copy_golden(const std::string& version, const fs::path& to,
                  const std::function<void(Json&)>& change = {}) {
   fs::copy(golden(version), to);
@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Versions, HfT5, ::testing::Values("v1_0", "v1_1"),
 }  // namespace
 
 TEST(HfT5Output, TiedButUnscaledBecomesASeparateOutput) {
-  // transformers 5 can save this; scaled logits are ours divided by sqrt(d_model).
+  // transformers 5 can save such a model. The scaled logits are the unscaled ones divided by
+  // sqrt(d_model).
   TempFolder folder;
   copy_golden("v1_0", folder / "hf", [](Json& config) { config["scale_decoder_outputs"] = false; });
   const ModelFolder unscaled = read_hf_t5(folder / "hf");
@@ -97,7 +98,7 @@ TEST(HfT5Shards, AreReadThroughTheirIndex) {
     EXPECT_TRUE(torch::equal(sharded.weights.at(name), tensor));
 }
 
-// As in the checkpoints that Google published: t5-small, t5-base, …
+// The checkpoints published by Google (t5-small, t5-base, …) hold this bias.
 TEST(HfT5Folder, LeavesOutABiasThatNothingComputesWith) {
   TempFolder folder;
   copy_golden("v1_0", folder / "hf");
@@ -119,7 +120,7 @@ TEST(HfT5Folder, TakesNullForADefault) {
   std::erase_if(weights,
                 [](const auto& each) { return each.first.starts_with("decoder.block.2."); });
   save_tensors(folder / "hf" / kWeightsFile, {.tensors = weights, .metadata = {}});
-  EXPECT_EQ(read_hf_t5(folder / "hf").config.decoder_layers, 2);  // as num_layers
+  EXPECT_EQ(read_hf_t5(folder / "hf").config.decoder_layers, 2);  // defaults to num_layers
 }
 
 TEST(HfT5Folder, NamesTheFormatsThatItReads) {

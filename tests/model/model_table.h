@@ -7,7 +7,7 @@
 
 namespace convseq::testing {
 
-// Every kind of model, tiny. A new mixer is one more row.
+// Tiny models of every kind. A new mixer adds one row.
 struct ModelCase {
   std::string name;
   ModelConfig config;

@@ -5,14 +5,14 @@
 
 namespace convseq {
 
-// Counted from the paper's description alone: matrices, norms, taps, one shared embedding.
+// Counts the matrices, norms, taps and the shared embedding from the paper's description alone.
 TEST(ParameterCount, OfBaseModelsEqualsTheFormula) {
   const int64_t d = 768, d_ff = 3072, layers = 12, H = 12, vocabulary = 32128;
   const int64_t embedding = vocabulary * d, ffn = 2 * d * d_ff, attention = 4 * d * d;
-  // `matrices` of [d,d] in each mixer, and its taps.
+  // Each mixer has `matrices` matrices of [d,d], and its taps.
   const auto conv_model = [&](int64_t matrices, const std::vector<int64_t>& tap_weights) {
     const int64_t layer_norm = 2 * d;
-    int64_t count = embedding + 2 * layer_norm;  // a final norm on each stack
+    int64_t count = embedding + 2 * layer_norm;  // one final norm per stack
     for (int64_t layer = 0; layer < layers; ++layer) {
       const int64_t conv = matrices * d * d + tap_weights[static_cast<size_t>(layer)];
       count += conv + ffn + 2 * layer_norm;              // encoder

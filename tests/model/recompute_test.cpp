@@ -26,7 +26,7 @@ Pass train_pass(const ModelConfig& config, bool recompute, bool frozen) {
   return pass;
 }
 
-// The same random numbers are drawn again: with dropout too, every bit is the same.
+// Recomputation draws the same random numbers, so the loss is bit-identical with dropout too.
 TEST(Recompute, GivesTheSameGradientsWithDropout) {
   for (auto [name, config] : testing::model_cases()) {
     config.dropout = 0.2;
@@ -38,7 +38,7 @@ TEST(Recompute, GivesTheSameGradientsWithDropout) {
       for (size_t i = 0; i < plain.gradients.size(); ++i) {
         ASSERT_EQ(plain.gradients[i].defined(), again.gradients[i].defined()) << name << " " << i;
         if (!plain.gradients[i].defined()) continue;
-        // A sum over layers may be added up in another order.
+        // Gradients summed over layers may be accumulated in another order.
         testing::expect_close(again.gradients[i], plain.gradients[i], 1e-6, name);
       }
     }

@@ -121,7 +121,7 @@ TEST_P(ModelTable, RestartedStatesOfFixedCapacityEqualNewOnes) {
   EXPECT_THROW(model_->restart(encoded.narrow(1, 0, 5), second, state), Error);
 }
 
-// A row may begin anew while the others go on, as a server that fills free rows needs.
+// One row may restart while the others continue, as in continuous batching.
 TEST_P(ModelTable, RowsOfFixedCapacityHaveTheirOwnPositions) {
   const torch::NoGradGuard no_grad;
   const auto source = ids(2, 6), target = ids(2, 4);
@@ -153,7 +153,8 @@ TEST_P(ModelTable, PaddingChangesNothing) {
   const auto padded =
       run(padded_source, {torch::tensor({int64_t{4}, int64_t{11}, int64_t{0}})}, padded_target);
   for (size_t i = 0; i < bare.size(); ++i) {
-    // A gradient is a sum of rounded products: in bf16 its error grows with its largest element.
+    // A gradient is a sum of rounded products, so its error in bf16 scales with its largest
+    // element.
     const double scale = 1 + bare[i].abs().max().item<double>();
     expect_close(padded[i] / scale, bare[i] / scale, tolerance_, std::to_string(i));
   }
@@ -170,8 +171,7 @@ TEST_P(ModelTable, DecoderIgnoresTheFuture) {
 }
 
 TEST_P(ModelInFloat64, GradientsEqualFiniteDifferences) {
-  // ReLU has no derivative at 0: a step of a hundred-thousandth rarely crosses it, so allow for
-  // one.
+  // ReLU has no derivative at 0, but a difference of 1e-5 rarely crosses it.
   const auto source = ids(2, 5), target = ids(2, 4);
   const nn::Lengths lengths{torch::tensor({int64_t{5}, int64_t{2}})};
   check_gradients([&] { return model_->forward(source, lengths, target).log_softmax(-1); },
@@ -292,12 +292,13 @@ TEST(GpuSeq2Seq, EqualsTheCpu) {
     model.to(torch::kCUDA);
     expect_close(on_gpu(), expected, 1e-3, each.name);
 
-    // In bf16 a tiny model is off by some percent anywhere; the GPU may not be worse than the CPU.
+    // A tiny model in bf16 has an error of a few percent. The GPU must be about as accurate as the
+    // CPU.
     model.to(torch::kCPU);
     model.to(torch::kBFloat16);
     const auto rounded = on_cpu();
     model.to(torch::kFloat64);
-    const auto exact = on_cpu();  // of the same, rounded weights
+    const auto exact = on_cpu();  // with the same rounded weights
     model.to(torch::kBFloat16);
     model.to(torch::kCUDA);
     EXPECT_LT(relative_error(on_gpu(), exact), 2 * relative_error(rounded, exact) + 1e-2)
