@@ -9,7 +9,7 @@
 
 namespace convseq::testing {
 
-// Every mixer in every form that the tests walk through. A new mixer is one more row.
+// All mixers and variants under test. A new mixer adds one row.
 struct MixerCase {
   std::string name;
   nn::MixerOptions options;

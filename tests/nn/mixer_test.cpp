@@ -14,7 +14,7 @@ using convseq::testing::tolerance_of;
 namespace {
 
 constexpr int64_t kChannels = 12;
-const std::vector<int64_t> kTimes = {1, 2, 7, 13};  // shorter and longer than the reach
+const std::vector<int64_t> kTimes = {1, 2, 7, 13};  // shorter and longer than the receptive field
 
 class MixerTable : public ::testing::TestWithParam<std::tuple<MixerCase, torch::Dtype>> {
  protected:
@@ -61,7 +61,7 @@ TEST_P(MixerTable, PaddingChangesNeitherOutputsNorGradients) {
       for (const auto& parameter : mixer->parameters())
         expected.push_back(parameter.grad().clone());
 
-      // The same row among others, padded with anything.
+      // The same row in a batch, with arbitrary values as padding.
       auto padded = (input(3, time + 6) * 5).detach();
       padded[1].narrow(0, 0, time).copy_(bare.detach()[0]);
       padded.requires_grad_();
@@ -182,7 +182,7 @@ TEST(ConvState, HoldsReachRowsWhateverTheLength) {
   EXPECT_EQ(state->bytes(), expected);
 }
 
-// Where the shapes allow it, the GPU computes what the CPU computes.
+// The GPU gives the same results as the CPU for all shapes that it supports.
 TEST(GpuMixer, EqualsTheCpu) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   for (const MixerCase& each : mixer_cases()) {
