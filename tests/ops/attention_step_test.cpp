@@ -15,7 +15,7 @@ struct StepSizes {
   int64_t batch = 2, heads = 3, channels = 64, capacity = 9;
 };
 
-// Rows [B,H,1,d] with the heads of a row next to one another, as projections make them.
+// Rows [B,H,1,d] with the memory layout [B,1,H,d], as the projections return them.
 torch::Tensor one_position(const StepSizes& s) {
   return random_tensor({s.batch, 1, s.heads, s.channels}).transpose(1, 2);
 }
@@ -77,7 +77,7 @@ class GpuAttentionStep : public ::testing::TestWithParam<StepCase> {
     ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
     torch::manual_seed(1);
   }
-  // Rounded to the case's type on both devices, so that only the sums differ.
+  // Rounds to the type of the case on both devices, so that only the sums differ.
   static torch::Tensor rounded(const torch::Tensor& x) {
     return x.to(GetParam().type).to(torch::kFloat32);
   }
@@ -93,7 +93,7 @@ TEST_P(GpuAttentionStep, EqualsTheReference) {
     const AttentionCache made = random_cache(s);
     AttentionCache expected{rounded(made.keys), rounded(made.values)};
     AttentionCache actual{on_gpu(made.keys), on_gpu(made.values)};
-    // Small queries, so that many keys count.
+    // Small queries, so that many keys have non-negligible probabilities.
     const auto q = rounded(one_position(s) / 8), k = rounded(one_position(s)),
                v = rounded(one_position(s));
     const auto positions = random_positions(s);

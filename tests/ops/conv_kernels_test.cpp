@@ -11,7 +11,7 @@
 #include "temp_folder.h"
 #include "tensor_checks.h"
 
-// The ops that have kernels, with their gradients, against the reference in float64.
+// Compares the ops that have kernels, and their gradients, with the reference in float64.
 namespace convseq::ops {
 using convseq::testing::message_of;
 using convseq::testing::random_tensor;
@@ -78,7 +78,7 @@ std::vector<Op> ops_of(const Shape& s) {
            [g](auto& in, auto&) { return dynamic_conv(in[0], in[1], {.softmax = false}, g); }}};
 }
 
-// The output and all gradients of an op on inputs of some type and device.
+// The output and all gradients of an op for inputs of the given type and device.
 std::vector<torch::Tensor> results(const Op& op, const std::vector<torch::Tensor>& values,
                                    const Lengths& lengths, const torch::TensorOptions& options) {
   std::vector<torch::Tensor> inputs;
@@ -101,7 +101,7 @@ std::vector<torch::Tensor> rounded(const std::vector<torch::Tensor>& values, tor
   return all;
 }
 
-// Errors are relative to the largest value, since a sum near zero has the error of its terms.
+// The error is relative to the largest value, since a sum near zero has the error of its terms.
 void expect_near(const torch::Tensor& actual, const torch::Tensor& expected, double tolerance,
                  const std::string& what) {
   ASSERT_TRUE(actual.isfinite().all().item<bool>()) << what << ": not finite";
@@ -149,7 +149,7 @@ void expect_runs_repeat(torch::Device device, const std::function<void()>& betwe
   }
 }
 
-// Steps of one position without gradients, which the step kernel computes.
+// Decodes one position per step without gradients, which the step kernel computes.
 void expect_steps_equal_the_whole(torch::Device device) {
   const torch::NoGradGuard no_grad;
   for (const Shape& s : shapes()) {
@@ -178,7 +178,7 @@ void expect_steps_equal_the_whole(torch::Device device) {
   }
 }
 
-// The same where the device holds the position of each row, and with a gated linear unit before.
+// The same with the position of each row on the device, with and without a preceding GLU.
 void expect_steps_at_positions_equal_the_whole(torch::Device device) {
   const torch::NoGradGuard no_grad;
   for (const Shape& s : shapes()) {
@@ -190,7 +190,7 @@ void expect_steps_at_positions_equal_the_whole(torch::Device device) {
       const auto taps = random_tensor({s.heads, s.kernel}).to(device);
       const auto x = glu(projected, Lengths{});
       const auto positions = torch::zeros({kBatch}, options.dtype(torch::kInt64));
-      // The ring of an earlier sequence: what it holds is before this one.
+      // The ring buffer still holds an earlier sequence, which the steps must ignore.
       const auto rows = torch::ones({kBatch, s.geometry.reach(), s.channels}, options);
       ConvRing plain{rows.clone(), 0, positions}, gated{rows.clone(), 0, positions},
           dynamic{rows.clone(), 0, positions};
@@ -360,7 +360,7 @@ TEST(ConvKernels, TrainDroppedTapsThroughTheSoftmax) {
   const auto x = random_tensor({2, 30, 12});
   const auto logits = random_tensor({2, 30, 20}).requires_grad_();
   const auto gradient_of = [&](const std::function<torch::Tensor()>& f) {
-    torch::manual_seed(5);  // the same taps are dropped
+    torch::manual_seed(5);  // drops the same taps
     return torch::autograd::grad({f().square().sum()}, {logits})[0];
   };
   const auto actual = gradient_of(

@@ -28,7 +28,7 @@ torch::Tensor spread_taps(const torch::Tensor& taps, int64_t channels) {  // [H,
   return taps.repeat_interleave(channels / taps.size(0), 0).unsqueeze(1);
 }
 
-// libtorch's own depthwise convolution, padded by the paper's formula.
+// Libtorch's depthwise convolution, padded by the paper's formula.
 torch::Tensor by_conv1d(const torch::Tensor& x, const torch::Tensor& taps, const ConvGeometry& g) {
   const auto padded = torch::constant_pad_nd(x.transpose(1, 2), {g.left(), g.right()});
   return torch::conv1d(padded, spread_taps(taps, x.size(2)), {}, {1}, at::IntArrayRef{0},
@@ -36,8 +36,8 @@ torch::Tensor by_conv1d(const torch::Tensor& x, const torch::Tensor& taps, const
       .transpose(1, 2);
 }
 
-// The formula, one term at a time: O[i,c] = sum_j W[c,j] X[i + (j - ceil((k+1)/2)) dilation, c],
-// j = 1..k.
+// The formula, term by term: O[i,c] = sum_j W[c,j] X[i + (j - centre) dilation, c], j = 1..k, with
+// centre = ceil((k+1)/2), or k if causal.
 torch::Tensor by_formula(const torch::Tensor& x, const torch::Tensor& taps, const ConvGeometry& g) {
   const auto out = torch::zeros_like(x);
   const auto in = x.accessor<double, 3>();
@@ -201,7 +201,7 @@ TEST(DynamicConv, DropsTapsWithoutRenormalising) {
   const auto x = torch::ones({1, 400, 1});
   const auto logits = torch::zeros({1, 400, 1});
   const auto y = dynamic_conv(x, logits, {.softmax = true, .dropout = 0.5}, {.kernel = 1});
-  // One tap of weight 1, kept half of the time and then doubled.
+  // The one tap has weight 1; dropout keeps it with probability 0.5 and then doubles it.
   EXPECT_TRUE(((y == 0) | (y == 2)).all().item<bool>());
   EXPECT_NEAR(y.mean().item<double>(), 1.0, 0.2);
 }

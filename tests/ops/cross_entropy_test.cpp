@@ -63,7 +63,7 @@ class GpuCrossEntropy : public CrossEntropyTable {
   }
 };
 
-// One class, odd numbers of them, rows that fit the registers of a block and longer ones.
+// One class, odd numbers of classes, and rows that do and do not fit in the registers of a block.
 TEST_P(GpuCrossEntropy, EqualsTheReferenceInFloat64) {
   for (const int64_t classes : {1, 7, 1000, 32128, 40001}) {
     const auto logits = random_tensor({kRows, classes}).to(torch::kCUDA);

@@ -23,7 +23,7 @@ enum class Draw { Few, Equal, Different, Padding };
 
 torch::Tensor draw_ids(Draw draw, int64_t count) {
   switch (draw) {
-    case Draw::Few:  // runs of many lengths: id i comes about as often as 1 / (i + 1)
+    case Draw::Few:  // runs of many lengths: the frequency of id i is about 1 / i
       return (torch::rand({count}) * std::log(100.0)).exp().to(torch::kInt64);
     case Draw::Equal:
       return torch::full({count}, kRows - 1, torch::kInt64);
@@ -40,7 +40,7 @@ struct Found {
   torch::Tensor output, gradient;
 };
 
-// The rows, and the table's gradient of sum(rows · dy).
+// The output, and the gradient of sum(output · dy) with respect to the table.
 Found run(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& dy) {
   const auto leaf = table.detach().requires_grad_();
   const auto output = ops::embedding(leaf, ids);
@@ -54,7 +54,7 @@ torch::Tensor index_add(const torch::Tensor& table, const torch::Tensor& ids,
                  dy.cpu().to(torch::kFloat64).flatten(0, -2));
 }
 
-// One rounding of a sum in fp32.
+// The sum is computed in fp32 and rounded once.
 double tolerance(const torch::TensorOptions& options) {
   return options.dtype() == torch::kFloat32 ? 1e-5 : 1.0 / 250;
 }
@@ -62,7 +62,7 @@ double tolerance(const torch::TensorOptions& options) {
 void expect_equal_to_float64(int64_t count, int64_t channels, Draw draw,
                              const torch::TensorOptions& options) {
   const auto table = random_tensor({kRows, channels}).to(options);
-  // A row's gradient is a sum over up to `count` positions; this keeps it near 1.
+  // The gradient of a row sums over up to `count` positions; this scale keeps it near 1.
   const double scale = 1 / std::sqrt(std::max(static_cast<double>(count), 1.0));
   const auto dy = (random_tensor({count, channels}) * scale).to(options);
   const auto ids = draw_ids(draw, count).to(table.device());
@@ -80,7 +80,7 @@ TEST_P(Embedding, GradientEqualsFloat64OnACpu) {
   expect_equal_to_float64(count, channels, draw, torch::kBFloat16);
 }
 
-// A running sum in bf16 over so many positions would stop growing.
+// A running sum in bf16 would stop growing over this many positions.
 TEST(EmbeddingInBf16, GradientOfAFrequentIdEqualsFloat64OnACpu) {
   torch::manual_seed(5);
   const auto table = random_tensor({8, 16}).to(torch::kBFloat16);
@@ -126,7 +126,7 @@ class GpuEmbeddingTable : public ::testing::Test {
   const torch::TensorOptions bf16 = fp32.dtype(torch::kBFloat16);
 };
 
-// More windows than a block of the second kernel reads in one iteration.
+// The batch has more windows than a block of the second kernel reads in one iteration.
 TEST_F(GpuEmbeddingTable, ALargeBatchThatIsMostlyPadding) {
   const auto table = random_tensor({kRows, 768}).to(bf16);
   const auto ids = draw_ids(Draw::Padding, 32000).view({20, 1600}).to(torch::kCUDA);
@@ -161,7 +161,7 @@ TEST_F(GpuEmbeddingTable, RefusesASecondDerivative) {
                Error);
 }
 
-// Runs inside a window and across windows, with ids below and above the table.
+// Runs within one window and across windows, with ids below 0 and beyond the last row.
 TEST_F(GpuEmbeddingTable, LeavesOutIdsBeyondIt) {
   const int64_t rows = 3, channels = 8;
   const auto runs = torch::tensor({5, 70, 10, 1, 40, 9, 70, 2});
@@ -170,7 +170,7 @@ TEST_F(GpuEmbeddingTable, LeavesOutIdsBeyondIt) {
                           .to(torch::kCUDA);
   const auto order = torch::randperm(sorted.numel(), torch::kInt64).to(torch::kCUDA);
   const auto dy = random_tensor({sorted.numel(), channels}).to(fp32) / 10;
-  const auto all = torch::zeros({rows + 2, channels}, fp32);  // a row on either side
+  const auto all = torch::zeros({rows + 2, channels}, fp32);  // one guard row on either side
   const auto table = all.slice(0, 1, rows + 1);
   const kernels::EmbeddingShape shape{.ids = sorted.numel(), .rows = rows, .channels = channels};
   const auto workspace =

@@ -26,7 +26,7 @@ OutputAndInput feed_forward_of(const std::vector<torch::Tensor>& in) {
   return relu_feed_forward_and_input(in[0], in[1], in[2]);
 }
 
-// The output, and the gradients of sum(output · gradient) + sum(input · more).
+// The output and the gradients of sum(output · gradient) + sum(input · more).
 std::vector<torch::Tensor> run(const Op& op, const std::vector<torch::Tensor>& values,
                                const torch::Tensor& gradient, const torch::Tensor& more,
                                const torch::TensorOptions& options) {
@@ -45,13 +45,13 @@ struct Sizes {
 
 class Linear : public ::testing::TestWithParam<Sizes> {
  protected:
-  // Scaled, so that outputs stay near 1.
+  // Scaled so that outputs are near 1.
   static torch::Tensor weight(int64_t out, int64_t in) {
     return random_tensor({out, in}) / std::sqrt(static_cast<double>(in));
   }
 
-  // x, up and down where x · upᵀ is exact in any order and type, so that rounding never decides on
-  // which side of the ReLU a sum falls.
+  // x, up and down such that x · upᵀ is exact in any order and type, so that rounding never changes
+  // the sign of an input of the ReLU.
   static std::vector<torch::Tensor> feed_forward(const Sizes& sizes) {
     const auto signs = [](int64_t rows, int64_t columns) {
       return 2 * torch::randint(2, {rows, columns}, torch::kFloat64) - 1;
@@ -71,7 +71,7 @@ class Linear : public ::testing::TestWithParam<Sizes> {
     auto sizes = x.sizes().vec();
     const auto more = rounded(random_tensor(sizes));
     sizes.back() = width;
-    // A weight's gradient is a sum over rows; this keeps it near 1.
+    // The gradient of a weight sums over all rows; this scale keeps it near 1.
     const double rows = static_cast<double>(x.numel() / x.size(-1));
     const auto gradient = rounded(random_tensor(sizes) / std::sqrt(rows));
     const auto found = run(op, inputs, gradient, more, options);
@@ -136,7 +136,7 @@ TEST_P(GpuLinear, FeedForwardEqualsFloat64) {
   expect_equal_to_float64(feed_forward_of, feed_forward(sizes), sizes.in, bf16(), 4e-2);
 }
 
-// CUTLASS directly, whatever tuning would choose; all rows have padding.
+// Calls CUTLASS directly, whichever algorithm tuning would choose. All rows are padded.
 TEST_P(GpuLinear, CutlassEpiloguesEqualFloat64) {
   const Sizes sizes = GetParam();
   const int64_t rows = sizes.rows, in = sizes.in, out = sizes.out;
@@ -186,7 +186,7 @@ TEST_P(GpuLinear, RowsNeedNotBeContiguous) {
   EXPECT_TRUE(torch::equal(times_w(transposed), times_w(transposed.contiguous())));
 }
 
-// Few rows, as in decoding, have a kernel of their own.
+// Matmuls with few rows, as in decoding, have their own kernel.
 class GpuFewRows : public ::testing::TestWithParam<Sizes> {};
 
 TEST_P(GpuFewRows, EqualTheMatmulInFloat64) {

@@ -9,8 +9,8 @@ using convseq::testing::expect_close;
 using convseq::testing::random_tensor;
 using convseq::testing::tolerance_of;
 
-// Neighbouring values are far apart: a short row of nearly equal or nearly zero values is
-// ill-conditioned.
+// Neighbouring values are far apart, because the norm of a short row of nearly equal or nearly zero
+// values is ill-conditioned.
 torch::Tensor spread_tensor(const std::vector<int64_t>& sizes) {
   const auto sign = 1 - 2 * torch::arange(sizes.back(), torch::kFloat64).remainder(2);
   return 5 * sign + 6 * torch::rand(sizes, torch::kFloat64) - 3;
@@ -69,14 +69,14 @@ TEST(Norm, WithAResidualItIsTheSum) {
   check_gradients(sum_of_both, {x, weight});
 }
 
-// In bf16 a running sum over so many rows would stop growing.
+// A running sum in bf16 would stop growing over this many rows.
 TEST(Norm, Bf16GradientsOverManyRowsEqualFloat64OnACpu) {
   torch::manual_seed(3);
   const int64_t rows = 32768, channels = 24;
   const auto x = spread_tensor({rows, channels}).to(torch::kBFloat16);
   const auto weight = random_tensor({channels}, torch::kBFloat16);
   const auto bias = random_tensor({channels}, torch::kBFloat16);
-  const auto dy = (random_tensor({rows, channels}) + 1).to(torch::kBFloat16);  // sums grow
+  const auto dy = (random_tensor({rows, channels}) + 1).to(torch::kBFloat16);  // so that sums grow
   const auto gradients = [&](bool centred, torch::Dtype type) {
     std::vector<torch::Tensor> inputs;
     for (const auto& each : {x, weight, bias}) {
@@ -91,13 +91,14 @@ TEST(Norm, Bf16GradientsOverManyRowsEqualFloat64OnACpu) {
     const auto found = gradients(centred, torch::kBFloat16);
     const auto expected = gradients(centred, torch::kFloat64);
     for (size_t i = 0; i < expected.size(); ++i) {
-      // One rounding to bf16 at the end.
+      // The result is rounded to bf16 once.
       expect_close(found[i], expected[i], 1.0 / 250, std::to_string(i));
     }
   }
 }
 
-// On a GPU: any number of channels, few and many rows, equal to float64 and bit for bit repeatable.
+// On a GPU, for any number of channels and rows, the results equal float64 and are reproducible bit
+// for bit.
 class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t, int64_t>> {
  protected:
   void SetUp() override {
@@ -136,7 +137,7 @@ class GpuNorm : public ::testing::TestWithParam<std::tuple<torch::Dtype, int64_t
       ASSERT_EQ(there[i].defined(), here[i].defined());
       if (!here[i].defined()) continue;
       EXPECT_TRUE(torch::equal(there[i], again[i])) << i;
-      // A weight's gradient is a sum over rows: its error grows with their number.
+      // The gradient of a weight sums over all rows, so its error grows with their number.
       const double growth = i == 2 || i == 3 ? std::sqrt(static_cast<double>(rows)) : 1;
       expect_close(there[i], here[i], (dtype == torch::kBFloat16 ? 2e-2 : 1e-5 * growth),
                    std::to_string(i));
