@@ -13,7 +13,7 @@ struct BatchShape {
   int64_t rows = 0;
   int64_t source = 0;  // width
   int64_t target = 0;
-  auto operator<=>(const BatchShape&) const = default;
+  auto operator<=>(const BatchShape&) const = default;  // NOLINT(modernize-use-nullptr): not one
 
   int64_t positions() const { return rows * (source + target); }
 };

@@ -9,8 +9,8 @@
 namespace convseq::bench {
 namespace {
 
-constexpr uint64_t kSeed = 1;
-constexpr int64_t kFirstWord = 2;  // after padding and EOS
+constexpr uint64_t kExampleSeed = 1;
+constexpr int64_t kFirstPiece = 2;  // after padding and EOS
 
 // The number of SST-2's 67,349 training examples with kShortest, kShortest + 1, … source tokens:
 // "sst2 sentence: …" and its EOS, in 32,000 pieces trained on web text.
@@ -34,12 +34,12 @@ size_t length_at(int64_t rank) {
 }  // namespace
 
 std::vector<Example> sst2_examples(int64_t count, int64_t vocab_size) {
-  Random random(kSeed);
-  const auto words = static_cast<uint64_t>(vocab_size - kFirstWord);
+  Random random(kExampleSeed);
+  const auto words = static_cast<uint64_t>(vocab_size - kFirstPiece);
   const auto sentence = [&](size_t length) {
     std::vector<int32_t> ids(length, Vocabulary::kEos);
     for (size_t i = 0; i + 1 < length; ++i) {
-      ids[i] = static_cast<int32_t>(kFirstWord + static_cast<int64_t>(random.below(words)));
+      ids[i] = static_cast<int32_t>(kFirstPiece + static_cast<int64_t>(random.below(words)));
     }
     return ids;
   };
