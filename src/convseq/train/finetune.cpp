@@ -131,26 +131,17 @@ ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> exa
           cursor.is_null() ? ExampleCursor{} : ExampleCursor::from_json({cursor, "cursor"})};
 }
 
-// Captured steps need few shapes, so batches are padded. Other steps take batches as they are.
-std::optional<ShapeLadderOptions> ladder_options(const FinetuneOptions& options,
-                                                 const Communicator& communicator) {
-  const bool captured = options.device.is_cuda() && communicator.size() == 1 &&
-                        options.step.graph && !options.step.recompute &&
-                        options.compute != torch::kFloat64 &&
-                        options.optimizer.kind != OptimizerKind::Adafactor;
-  return captured ? std::optional(options.shapes) : std::nullopt;
-}
-
 class TaskLesson : public Lesson {
  public:
   TaskLesson(const FinetuneOptions& options, const Tokenizer& tokenizer, ExampleStream stream,
-             const TaskSplit& validation, Communicator& communicator, Engine& engine)
+             const std::optional<ShapeLadderOptions>& ladder, const TaskSplit& validation,
+             Communicator& communicator, Engine& engine)
       : options_(options),
         tokenizer_(tokenizer),
         engine_(engine),
         validation_(validation),
         communicator_(communicator),
-        batches_(std::move(stream), {.ladder = ladder_options(options, communicator)}) {}
+        batches_(std::move(stream), {.ladder = ladder}) {}
 
   std::string name() const override { return "finetune"; }
 
@@ -386,8 +377,10 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
       communicator.rank() == 0 ? identity_of(options, tokenizer, examples) : RunIdentity{},
       communicator);
   TorchEngine engine(*model);  // shared by all validations
+  // Captured steps want few shapes; others take the batches as they are.
+  const auto ladder = run.captures_steps() ? std::optional(options.shapes) : std::nullopt;
   TaskLesson lesson(options, tokenizer,
-                    stream_of(options, std::move(examples), run.cursor(), communicator),
+                    stream_of(options, std::move(examples), run.cursor(), communicator), ladder,
                     splits.validation, communicator, engine);
   summary.training = run.go(lesson);
   if (const CaptureTotals& captures = summary.training.captures; captures.captures > 0) {

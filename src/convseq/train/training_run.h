@@ -28,6 +28,7 @@ class TrainingRun {
   ~TrainingRun();
 
   const Json& cursor() const { return state_.cursor; }  // null: at the beginning of the data
+  bool captures_steps() const { return step_->runs_ahead(); }
   TrainingSummary go(Lesson& lesson);
   // Write the model folder at `out` with the current weights, or with those of the best validation,
   // which are also loaded into the model.
