@@ -50,7 +50,7 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
 void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
   flags.save_every =
       add_count(command, "--save-every", options.save_every,
-                "Steps between checkpoints (unless given, they are also a minute apart)");
+                "Steps between checkpoints; if not given, they are also at least a minute apart");
   add_count(command, "--validate-every", options.validate_every,
             "Steps between validations (0 = at the end; in fine-tuning after each epoch)",
             kFromZero);
