@@ -7,6 +7,7 @@ clipping; bf16 autocast over fp32 weights, fused AdamW. One JSON line per model 
     python3 bench/peer_step.py > peer.jsonl                 # base size, on a GPU
     build/convseq bench step --device cuda --peer peer.jsonl
     python3 bench/peer_step.py --side-by-side               # compiles all at once, measures one by one
+    python3 bench/peer_step.py --models paper-transformer-base --set 'positions="none"'   # attention without a bias
     python3 bench/peer_step.py --check                      # against tests/goldens
 """
 
@@ -124,12 +125,12 @@ class Attention(nn.Module):
         self.query, self.key, self.value = (linear(c["d_model"], inner) for _ in range(3))
         self.output = linear(inner, c["d_model"])
 
-    def forward(self, x, memory, mask):
+    def forward(self, x, memory, mask, causal=False):
         q, k, v = (w(y).unflatten(-1, (self.heads, -1)).transpose(1, 2)
                    for w, y in ((self.query, x), (self.key, memory), (self.value, memory)))
         if mask is not None and mask.is_floating_point():
             mask = mask.to(q.dtype)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.0)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, scale=1.0)
         return self.output(y.transpose(1, 2).flatten(2))
 
 
@@ -148,7 +149,7 @@ class FFN(nn.Module):
 class Block(nn.Module):
     def __init__(self, c, layer, decoder, how):
         super().__init__()
-        self.pre, self.attends = c["norm"] == "pre_rms_norm", c["mixer"] == "attention"
+        self.pre, self.attends, self.decoder = c["norm"] == "pre_rms_norm", c["mixer"] == "attention", decoder
         self.mixer = Attention(c) if self.attends else Conv(c, layer, decoder, how)
         self.mixer_norm = Norm(c)
         if decoder:
@@ -159,7 +160,8 @@ class Block(nn.Module):
         return x + (branch(norm(x)) if self.pre else norm(branch(x)))
 
     def forward(self, x, real, mask, memory=None, memory_mask=None):
-        mix = (lambda y: self.mixer(y, y, mask)) if self.attends else (lambda y: self.mixer(y, real))
+        causal = self.decoder and mask is None  # without a bias, which hides the future itself
+        mix = (lambda y: self.mixer(y, y, mask, causal)) if self.attends else (lambda y: self.mixer(y, real))
         x = self.join(x, self.mixer_norm, mix)
         if memory is not None:
             x = self.join(x, self.cross_norm, lambda y: self.cross(y, memory, memory_mask))

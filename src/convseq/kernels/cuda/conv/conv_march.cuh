@@ -15,9 +15,9 @@ namespace convseq::kernels {
 
 constexpr int kMarchMaxKernel = 9;
 
-// What a thread and a block do: channels per thread, warps, stages of the ring buffer, and blocks
-// per multiprocessor.
-template <int kChannels_, int kWarps_, int kStages_, int kBlocksAtOnce_>
+// What a thread and a block do: channels per thread, warps, stages of the ring buffer, blocks per
+// multiprocessor, and rows of the longest segment.
+template <int kChannels_, int kWarps_, int kStages_, int kBlocksAtOnce_, int kMostRows_ = 128>
 struct MarchWork {
   static constexpr int kChannels = kChannels_;
   static constexpr int kBytes = kChannels * sizeof(bf16);  // of a thread's vector of one row
@@ -26,6 +26,7 @@ struct MarchWork {
   static constexpr int kThreads = kWarps * kLanes;
   static constexpr int kStages = kStages_;
   static constexpr int kBlocksAtOnce = kBlocksAtOnce_;
+  static constexpr int kMostRows = kMostRows_;
 };
 
 struct MarchShape {
@@ -243,11 +244,11 @@ auto with_march_kernel(int64_t kernel, Use use) {
 // Segments as long as they can be while the warps fill the GPU.
 template <class Work>
 MarchShape march_shape(const ConvShape& shape, const char* op) {
-  constexpr int64_t kMostRows = 128, kLeastRows = 16, kEnoughWarps = 1536;
+  constexpr int64_t kLeastRows = 16, kEnoughWarps = 1152;
   const int64_t strips = ceil_div<int64_t>(shape.channels, Work::kStrip);
   const int64_t length = ceil_div(shape.time, shape.dilation);
   const int64_t sequences = shape.batch * shape.dilation;
-  int64_t rows = kMostRows;
+  int64_t rows = Work::kMostRows;
   while (rows > kLeastRows && sequences * ceil_div(length, rows) * strips < kEnoughWarps) rows /= 2;
   const int64_t segments = ceil_div(length, rows);
   const int64_t marches = sequences * segments;
