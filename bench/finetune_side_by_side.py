@@ -11,7 +11,6 @@ import argparse
 import datetime
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,20 +18,20 @@ import time
 from pathlib import Path
 
 
-def memory_by_process():
-    lines = subprocess.run(["nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"],
-                           capture_output=True, text=True).stdout.splitlines()
-    return [int(line.split(",")[1]) for line in lines if line.split(",")[1].strip().isdigit()]
+def memory_in_use():
+    """MB of the whole GPU: with the multi-process service it is not known by process."""
+    return int(subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+                              capture_output=True, text=True, check=True).stdout.split()[0])
 
 
 def measure(options, model, processes, folder):
+    idle = most = memory_in_use()
     files = [Path(folder) / f"{model}-{processes}-{i}.json" for i in range(processes)]
     started = [subprocess.Popen([options.program, "bench", "finetune", "--device", "cuda", "--models", model, "--steps",
                                  str(options.steps), "--quiet", "--json", str(file)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for file in files]
-    memory = []
     while any(process.poll() is None for process in started):
-        memory = max(memory, memory_by_process(), key=len)
+        most = max(most, memory_in_use())
         time.sleep(0.3)
     for process in started:
         if process.returncode != 0:
@@ -41,7 +40,7 @@ def measure(options, model, processes, folder):
               for file in files]
     return {"name": f"finetune_{model}_{processes}_at_once", "value": round(sum(speeds), 1), "unit": "steps/s",
             "processes": processes, "slowest": min(speeds), "mps": options.mps,
-            "memory_mb_per_process": round(statistics.mean(memory)) if memory else None}
+            "memory_mb_per_process": round((most - idle) / processes)}
 
 
 def main():

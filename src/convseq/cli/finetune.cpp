@@ -127,6 +127,7 @@ void add_finetune(CLI::App& program) {
   add_task_flags(*command, flags->task);
   add_model_flags(*command, *flags);
   add_data_flags(*command, *flags);
+  flags->training.usual_on_gpu = Precision::Bf16;
   add_training_flags(*command, flags->training, flags->run);
   command->footer(
       "Examples:\n  convseq finetune models/sst2 sst2 --from models/light\n"

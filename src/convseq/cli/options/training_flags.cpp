@@ -97,7 +97,10 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
   command.add_flag("!--no-graph", options.step.graph,
                    "Do not capture and replay the training step as a CUDA graph");
   add_enum(command, "--precision", flags.precision,
-           "Compute precision (bf16 keeps fp32 master weights)");
+           flags.usual_on_gpu == Precision::Bf16
+               ? "Compute precision (bf16 keeps fp32 master weights; default: bf16 on a GPU, fp32 "
+                 "on a CPU)"
+               : "Compute precision (bf16 keeps fp32 master weights; default: fp32)");
   add_device(command, flags.device);
   add_seed(command, options.seed, "Random seed of weights, data order and dropout");
   add_interval_flags(command, flags, options);
@@ -119,7 +122,8 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
                   const std::function<TrainingReport(Communicator&)>& train) {
   const Launch launch = find_launch();
   options.device = device_of(flags.device, launch.local_rank);
-  options.compute = type_of(flags.precision);
+  options.compute = type_of(
+      flags.precision.value_or(options.device.is_cuda() ? flags.usual_on_gpu : Precision::Fp32));
   check_precision(options.device, options.compute);
   options.resume = !flags.fresh;
   options.save_seconds = flags.save_every->empty() ? 60 : 0;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 
 #include "convseq/train/training_run.h"
 
@@ -25,7 +26,8 @@ torch::Device device_of(DeviceChoice choice, int local_rank = 0);
 
 // The flags of every command that trains.
 struct TrainingFlags {
-  Precision precision = Precision::Fp32;
+  std::optional<Precision> precision;
+  Precision usual_on_gpu = Precision::Fp32;  // where no precision is given; on a CPU it is fp32
   DeviceChoice device = DeviceChoice::Auto;
   bool fresh = false;
   bool json = false;
@@ -34,7 +36,7 @@ struct TrainingFlags {
   CLI::Option* schedule = nullptr;
   CLI::Option* save_every = nullptr;
   // Options whose default depends on others: options.json has them only where they were given.
-  std::vector<std::string> only_if_given = {"steps", "schedule", "save-every"};
+  std::vector<std::string> only_if_given = {"steps", "schedule", "save-every", "precision"};
 };
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options);
