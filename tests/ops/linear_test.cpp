@@ -6,6 +6,8 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <limits>
+
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 #include "convseq/ops/kernel/cuda_launch.h"
 #include "tensor_checks.h"
@@ -211,14 +213,29 @@ TEST_P(GpuFewRows, EqualTheMatmulInFloat64) {
                hidden.matmul(wide(w)), 5e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuFewRows,
-                         ::testing::Values(Sizes{1, 8, 1}, Sizes{1, 512, 512}, Sizes{2, 40, 7},
-                                           Sizes{7, 512, 1024}, Sizes{16, 2048, 512},
-                                           Sizes{17, 768, 56}, Sizes{33, 3072, 768},
-                                           Sizes{48, 512, 2048}, Sizes{64, 512, 2048},
-                                           Sizes{64, 2048, 512}, Sizes{64, 768, 3072},
-                                           Sizes{65, 512, 512}, Sizes{1, 512, 32128},
-                                           Sizes{16, 512, 32128}, Sizes{64, 512, 32128}));
+TEST_P(GpuFewRows, DoNotDependOnOtherRows) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(4);
+  const torch::NoGradGuard no_grad;
+  const auto [rows, in, out] = GetParam();
+  const auto x = random_tensor({rows, in}).to(torch::kCUDA, torch::kBFloat16);
+  const auto w = random_tensor({out, in}).to(torch::kCUDA, torch::kBFloat16);
+  const auto y = linear_and_input(x, w).output;
+  for (const int64_t row : {int64_t{0}, rows / 2, rows - 1}) {
+    const auto alone = torch::full_like(x, std::numeric_limits<double>::quiet_NaN());
+    alone[row].copy_(x[row]);
+    EXPECT_TRUE(torch::equal(linear_and_input(alone, w).output[row], y[row])) << "row " << row;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gpu, GpuFewRows,
+    ::testing::Values(Sizes{1, 8, 1}, Sizes{1, 512, 512}, Sizes{2, 40, 7}, Sizes{7, 512, 1024},
+                      Sizes{16, 2048, 512}, Sizes{17, 768, 56}, Sizes{33, 3072, 768},
+                      Sizes{48, 512, 2048}, Sizes{64, 512, 2048}, Sizes{37, 72, 100},
+                      Sizes{64, 8, 1536}, Sizes{50, 4104, 72}, Sizes{64, 2048, 512},
+                      Sizes{64, 768, 3072}, Sizes{65, 512, 512}, Sizes{1, 512, 32128},
+                      Sizes{16, 512, 32128}, Sizes{64, 512, 32128}));
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,
                          ::testing::Values(Sizes{1, 8, 1}, Sizes{3, 7, 5}, Sizes{20, 24, 84},

@@ -158,18 +158,24 @@ bool is_matrix_of_packs(const Matrix& matrix) {
   return is_aligned(matrix.values) && matrix.stride % 8 == 0;
 }
 
+// Every block reads all of a. With several tiles of rows cuBLASLt is faster where there are many
+// columns, or where columns and inner dimension are both large (3.9 against 5.3 µs for 64 rows,
+// 768 columns and an inner dimension of 768 on an H200).
+bool reads_a_too_often(const Matmul& matmul) {
+  constexpr int64_t kMostOutputs = 64 * 8192, kWide = 768;
+  const int64_t tiles = ceil_div<int64_t>(matmul.rows, kTileRows);
+  return (tiles > 1 && matmul.rows * matmul.columns > kMostOutputs) ||
+         (tiles > 2 && matmul.columns >= kWide && matmul.inner >= kWide);
+}
+
 }  // namespace
 
 bool has_few_rows_matmul(const Matmul& matmul) {
-  // With many columns and more than one tile of rows, a is read too often: cuBLASLt is faster.
-  constexpr int64_t kMostOutputs = 64 * 8192;
-  const int64_t tiles = ceil_div<int64_t>(matmul.rows, kTileRows);
   return matmul.rows >= 1 && matmul.rows <= kMostRows && matmul.columns >= 1 &&
          matmul.columns <= INT32_MAX / 2 && matmul.inner <= INT32_MAX / 2 &&
-         (tiles == 1 || matmul.rows * matmul.columns <= kMostOutputs) &&
-         matmul.epilogue != Epilogue::ReluBackward && !matmul.a.transposed && matmul.b.transposed &&
-         matmul.inner >= 8 && matmul.inner % 8 == 0 && is_matrix_of_packs(matmul.a) &&
-         is_matrix_of_packs(matmul.b);
+         !reads_a_too_often(matmul) && matmul.epilogue != Epilogue::ReluBackward &&
+         !matmul.a.transposed && matmul.b.transposed && matmul.inner >= 8 &&
+         matmul.inner % 8 == 0 && is_matrix_of_packs(matmul.a) && is_matrix_of_packs(matmul.b);
 }
 
 void few_rows_matmul(const Matmul& matmul, Stream on) {
