@@ -15,17 +15,6 @@
 namespace convseq::cli {
 namespace {
 
-const char* name_of_level(kernels::CpuLevel level) {
-  switch (level) {
-    case kernels::CpuLevel::Avx512:
-      return "AVX-512";
-    case kernels::CpuLevel::Avx2:
-      return "AVX2";
-    default:
-      return "baseline";
-  }
-}
-
 // On x86 the model name; on Arm the numbers of implementer and part.
 std::string cpu_model() {
   std::ifstream lines("/proc/cpuinfo");
@@ -61,7 +50,7 @@ Json about() {
            {{"model", cpu_model()},
             {"machine", bench::machine_name()},
             {"threads", std::thread::hardware_concurrency()},
-            {"kernels", name_of_level(kernels::widest_cpu_level())},
+            {"kernels", kernels::cpu_level_name(kernels::default_cpu_level())},
             {"libtorch", at::get_cpu_capability()}}},
           {"gpus", gpus}};
 }

@@ -21,6 +21,9 @@ Loops loops_of(CpuLevel level) {
   switch (level) {
 #ifdef __x86_64__
     case CpuLevel::Avx512:
+    case CpuLevel::Avx512Vnni:
+    case CpuLevel::Avx512Bf16:
+    case CpuLevel::Amx:
       return {avx512::kConvLoops, avx512::kDynamicLoops};
     case CpuLevel::Avx2:
       return {avx2::kConvLoops, avx2::kDynamicLoops};
@@ -64,25 +67,6 @@ std::unique_ptr<float[]> expanded_taps(const ConvLoops& loops, const ConvShape& 
 }
 
 }  // namespace
-
-std::vector<CpuLevel> cpu_levels() {
-  std::vector<CpuLevel> levels = {CpuLevel::Baseline};
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    levels.push_back(CpuLevel::Avx2);
-  }
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    levels.push_back(CpuLevel::Avx512);
-  }
-#endif
-  return levels;
-}
-
-CpuLevel widest_cpu_level() {
-  static const CpuLevel widest = cpu_levels().back();
-  return widest;
-}
 
 void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const CpuRun& run) {
   check_conv(shape, "conv_forward");

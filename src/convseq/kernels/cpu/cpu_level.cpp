@@ -1,0 +1,79 @@
+#include "convseq/kernels/cpu_level.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "convseq/base/enum_names.h"
+#include "convseq/base/error.h"
+
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
+
+namespace convseq {
+
+template <>
+inline constexpr auto kEnumNames<kernels::CpuLevel> =
+    std::to_array<EnumName<kernels::CpuLevel>>({{kernels::CpuLevel::Baseline, "baseline"},
+                                                {kernels::CpuLevel::DotProduct, "dotprod"},
+                                                {kernels::CpuLevel::I8mm, "i8mm"},
+                                                {kernels::CpuLevel::Avx2, "avx2"},
+                                                {kernels::CpuLevel::Avx512, "avx512"},
+                                                {kernels::CpuLevel::Avx512Vnni, "avx512-vnni"},
+                                                {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"},
+                                                {kernels::CpuLevel::Amx, "amx"}});
+
+}  // namespace convseq
+
+namespace convseq::kernels {
+namespace {
+
+#ifdef __aarch64__
+// The kernel's bits for user programs; <asm/hwcap.h> of older systems does not have all of them.
+bool has_dot_product() { return (getauxval(AT_HWCAP) >> 20 & 1) != 0; }
+bool has_i8mm_and_bf16() {
+  const auto features = getauxval(AT_HWCAP2);
+  return (features >> 13 & 1) != 0 && (features >> 14 & 1) != 0;
+}
+#endif
+
+CpuLevel chosen_level() {
+  const auto levels = cpu_levels();
+  const char* wanted = std::getenv("CONVSEQ_CPU");
+  if (wanted == nullptr || *wanted == '\0') return levels.back();
+  std::string allowed;
+  for (const CpuLevel level : levels) {
+    if (cpu_level_name(level) == wanted) return level;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(cpu_level_name(level));
+  }
+  throw Error(fmt::format("CONVSEQ_CPU={}: this machine supports {}", wanted, allowed));
+}
+
+}  // namespace
+
+std::vector<CpuLevel> cpu_levels() {
+  std::vector<CpuLevel> levels = {CpuLevel::Baseline};
+  [[maybe_unused]] const auto add = [&](CpuLevel level, bool supported) {
+    if (supported) levels.push_back(level);
+    return supported;
+  };
+#if defined(__aarch64__)
+  if (add(CpuLevel::DotProduct, has_dot_product())) add(CpuLevel::I8mm, has_i8mm_and_bf16());
+#elif defined(__x86_64__)
+  if (add(CpuLevel::Avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
+    add(CpuLevel::Avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                              __builtin_cpu_supports("avx512dq") &&
+                              __builtin_cpu_supports("avx512vl"));
+  }
+#endif
+  return levels;
+}
+
+CpuLevel default_cpu_level() {
+  static const CpuLevel level = chosen_level();
+  return level;
+}
+
+std::string_view cpu_level_name(CpuLevel level) { return name_of(level); }
+
+}  // namespace convseq::kernels

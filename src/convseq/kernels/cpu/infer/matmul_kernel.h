@@ -1,0 +1,57 @@
+#pragma once
+
+#include "convseq/kernels/packed_matmul.h"
+
+// What packing, quantisation and the matmul loops of an instruction set agree on.
+namespace convseq::kernels {
+
+enum class RowElement {
+  Fp32,
+  Fp32OfBf16,  // rounded to bf16, stored as fp32
+  Bf16,
+  Int8,
+  Uint8,  // q + 128
+  Int16,
+};
+
+struct MatmulFormat {
+  int weight_bytes = 4;  // per weight
+  // W is stored as [panel][inputs / group][outputs of the panel][group].
+  int panel = 0;
+  int group = 1;
+  int input_multiple = 1;  // inputs are padded with zeros to a multiple of it
+  RowElement element = RowElement::Fp32;
+  // > 0: rows are stored in pairs, [rows / 2][inputs / row_group][2][row_group]; 0: row by row.
+  int row_group = 0;
+};
+
+// One call of the loops. The rows and the panels are padded as their format says.
+struct MatmulTask {
+  const std::byte* rows = nullptr;
+  const float* row_scales = nullptr;
+  int64_t row_count = 0;
+  const std::byte* panels = nullptr;
+  const float* column_scales = nullptr;
+  const int32_t* column_sums = nullptr;  // Σ q over the inputs, per output
+  int64_t inputs = 0;                    // with padding
+  ColumnRange columns;
+  MatmulOutput output;
+};
+
+struct MatmulKernel {
+  MatmulFormat format;
+  void (*multiply)(const MatmulTask& task);
+};
+
+const MatmulKernel& matmul_kernel(WeightType type, CpuLevel level);
+
+// The parts of packed rows.
+struct RowBuffer {
+  float* scales = nullptr;  // Int8 only, [rows]
+  std::byte* rows = nullptr;
+  int64_t inputs = 0;  // with padding
+  MatmulFormat format;
+};
+RowBuffer row_buffer(const PackedRows& rows);
+
+}  // namespace convseq::kernels

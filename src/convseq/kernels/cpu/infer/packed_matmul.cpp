@@ -1,0 +1,204 @@
+#include "convseq/kernels/packed_matmul.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "convseq/kernels/cpu/infer/matmul_kernel.h"
+#include "convseq/kernels/cpu/infer/matmul_levels.h"
+
+namespace convseq::kernels {
+namespace {
+
+int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+int element_bytes(RowElement element) {
+  switch (element) {
+    case RowElement::Int8:
+    case RowElement::Uint8:
+      return 1;
+    case RowElement::Bf16:
+    case RowElement::Int16:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+// The parts of a packed matrix: the scales and the sums of an int8 one, then the panels.
+struct MatrixLayout {
+  int64_t inputs = 0, outputs = 0;  // with padding
+  int64_t sums = 0, panels = 0;     // offsets in bytes; the scales are at 0
+  int64_t bytes = 0;
+};
+
+MatrixLayout layout_of(const PackedMatrixShape& shape, const MatmulFormat& format) {
+  MatrixLayout layout;
+  layout.inputs = round_up(shape.inputs, format.input_multiple);
+  layout.outputs = round_up(shape.outputs, format.panel);
+  if (shape.type == WeightType::Int8) {
+    layout.sums = round_up(layout.outputs * 4, kPackedAlignment);
+    layout.panels = 2 * layout.sums;
+  }
+  layout.bytes = round_up(layout.panels + layout.inputs * layout.outputs * format.weight_bytes,
+                          kPackedAlignment);
+  return layout;
+}
+
+// Where weight [output, input] stands among the panels.
+int64_t weight_index(const MatmulFormat& format, const MatrixLayout& layout, int64_t output,
+                     int64_t input) {
+  const int64_t panel = output / format.panel, group = input / format.group;
+  return panel * format.panel * layout.inputs +
+         (group * format.panel + output % format.panel) * format.group + input % format.group;
+}
+
+uint16_t bf16_bits(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <class T>
+void store(std::byte* to, int64_t index, T value) {
+  std::memcpy(to + index * static_cast<int64_t>(sizeof value), &value, sizeof value);
+}
+
+template <class T>
+T load(const std::byte* from, int64_t index) {
+  T value;
+  std::memcpy(&value, from + index * static_cast<int64_t>(sizeof value), sizeof value);
+  return value;
+}
+
+float quantise(const float* weights, int64_t count, int8_t* to) {
+  float largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(weights[i]));
+  const float inverse = largest > 0 ? 127 / largest : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = static_cast<int8_t>(std::clamp(std::nearbyint(weights[i] * inverse), -127.0F, 127.0F));
+  }
+  return largest / 127;
+}
+
+void store_quantised(const MatmulFormat& format, const MatrixLayout& layout, int64_t output,
+                     const int8_t* weights, int64_t inputs, float scale, std::byte* packed) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < inputs; ++i) {
+    assert(weights[i] != -128);
+    sum += weights[i];
+    store(packed + layout.panels, weight_index(format, layout, output, i), weights[i]);
+  }
+  store(packed, output, scale);
+  store(packed + layout.sums, output, sum);
+}
+
+int64_t row_scale_bytes(const PackedRowsShape& shape) {  // they stand before the rows
+  return shape.type == WeightType::Int8 ? round_up(shape.rows * 4, kPackedAlignment) : 0;
+}
+
+}  // namespace
+
+int64_t packed_bytes(const PackedMatrixShape& shape) {
+  return layout_of(shape, matmul_kernel(shape.type, shape.level).format).bytes;
+}
+
+void pack_matrix(const PackedMatrixShape& shape, const float* weights, std::byte* packed) {
+  const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
+  const MatrixLayout layout = layout_of(shape, format);
+  std::memset(packed, 0, static_cast<size_t>(layout.bytes));
+  std::vector<int8_t> quantised(static_cast<size_t>(shape.inputs));
+  for (int64_t o = 0; o < shape.outputs; ++o) {
+    const float* row = weights + o * shape.inputs;
+    if (shape.type == WeightType::Int8) {
+      const float scale = quantise(row, shape.inputs, quantised.data());
+      store_quantised(format, layout, o, quantised.data(), shape.inputs, scale, packed);
+      continue;
+    }
+    for (int64_t i = 0; i < shape.inputs; ++i) {
+      const int64_t at = weight_index(format, layout, o, i);
+      if (shape.type == WeightType::Fp32) store(packed, at, row[i]);
+      if (shape.type == WeightType::Bf16) store(packed, at, bf16_bits(row[i]));
+    }
+  }
+}
+
+void pack_matrix(const PackedMatrixShape& shape, const int8_t* weights, const float* scales,
+                 std::byte* packed) {
+  assert(shape.type == WeightType::Int8);
+  const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
+  const MatrixLayout layout = layout_of(shape, format);
+  std::memset(packed, 0, static_cast<size_t>(layout.bytes));
+  for (int64_t o = 0; o < shape.outputs; ++o) {
+    store_quantised(format, layout, o, weights + o * shape.inputs, shape.inputs, scales[o], packed);
+  }
+}
+
+void unpack_row(const PackedMatrix& matrix, int64_t output, float* to) {
+  const MatmulFormat& format = matmul_kernel(matrix.shape.type, matrix.shape.level).format;
+  const MatrixLayout layout = layout_of(matrix.shape, format);
+  const std::byte* panels = matrix.data + layout.panels;
+  for (int64_t i = 0; i < matrix.shape.inputs; ++i) {
+    const int64_t at = weight_index(format, layout, output, i);
+    switch (matrix.shape.type) {
+      case WeightType::Fp32:
+        to[i] = load<float>(panels, at);
+        break;
+      case WeightType::Bf16:
+        to[i] = std::bit_cast<float>(uint32_t{load<uint16_t>(panels, at)} << 16);
+        break;
+      case WeightType::Int8:
+        to[i] = static_cast<float>(load<int8_t>(panels, at)) * load<float>(matrix.data, output);
+        break;
+    }
+  }
+}
+
+RowBuffer row_buffer(const PackedRows& rows) {
+  const MatmulFormat& format = matmul_kernel(rows.shape.type, rows.shape.level).format;
+  return {.scales = reinterpret_cast<float*>(rows.data),
+          .rows = rows.data + row_scale_bytes(rows.shape),
+          .inputs = round_up(rows.shape.inputs, format.input_multiple),
+          .format = format};
+}
+
+int64_t packed_bytes(const PackedRowsShape& shape) {
+  const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
+  const int64_t rows = format.row_group > 0 ? round_up(shape.rows, 2) : shape.rows;
+  const int64_t inputs = round_up(shape.inputs, format.input_multiple);
+  return round_up(row_scale_bytes(shape) + rows * inputs * element_bytes(format.element),
+                  kPackedAlignment);
+}
+
+void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const MatmulOutput& output) {
+  packed_matmul(rows, matrix, output, {0, matrix.shape.outputs});
+}
+
+void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const MatmulOutput& output,
+                   const ColumnRange& columns) {
+  const PackedMatrixShape& shape = matrix.shape;
+  assert(rows.shape.inputs == shape.inputs && rows.shape.type == shape.type &&
+         rows.shape.level == shape.level);
+  assert(columns.begin % kMatmulColumns == 0 &&
+         (columns.end % kMatmulColumns == 0 || columns.end == shape.outputs));
+  if (rows.shape.rows == 0 || columns.begin >= columns.end) return;
+  const MatmulKernel& kernel = matmul_kernel(shape.type, shape.level);
+  const MatrixLayout layout = layout_of(shape, kernel.format);
+  const RowBuffer buffer = row_buffer(rows);
+  kernel.multiply({.rows = buffer.rows,
+                   .row_scales = buffer.scales,
+                   .row_count = rows.shape.rows,
+                   .panels = matrix.data + layout.panels,
+                   .column_scales = reinterpret_cast<const float*>(matrix.data),
+                   .column_sums = reinterpret_cast<const int32_t*>(matrix.data + layout.sums),
+                   .inputs = layout.inputs,
+                   .columns = columns,
+                   .output = output});
+}
+
+}  // namespace convseq::kernels

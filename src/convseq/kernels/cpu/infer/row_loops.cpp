@@ -1,0 +1,217 @@
+#include "convseq/kernels/cpu/infer/row_loops.h"
+
+#include "convseq/kernels/cpu/infer/reductions.h"
+
+namespace convseq::kernels::CONVSEQ_LEVEL {
+namespace {
+
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+
+// The largest magnitude, compared as integers: NaN is above all numbers.
+CONVSEQ_INLINE float largest_magnitude(const float* x, int64_t count) {
+  Ints largest[kChains] = {};
+  int32_t rest = 0;
+  for_chains(count, [&](auto width, int64_t c, auto chain) CONVSEQ_LAMBDA {
+    if constexpr (width.kValue == kLanes) {
+      const Ints bits = bits_as<Ints>(load<kLanes>(x + c)) & 0x7fffffff;
+      Ints& most = largest[chain.kValue];
+      most = bits > most ? bits : most;
+    } else {
+      rest = larger(rest, bits_as<int32_t>(x[c]) & 0x7fffffff);
+    }
+  });
+  for (const Ints& each : largest) {
+    for (int i = 0; i < kLanes; ++i) rest = larger<int32_t>(rest, each[i]);
+  }
+  return bits_as<float>(rest);
+}
+
+constexpr float kRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to the nearest whole number
+
+// W quantised values as T; x · inverse is at most 127 in magnitude, give or take rounding.
+template <class T, int W>
+CONVSEQ_INLINE void store_quantised(T* to, const float* x, float inverse, int offset) {
+  typedef int32_t Whole __attribute__((vector_size(4 * W)));
+  typedef T Stored __attribute__((vector_size(sizeof(T) * W)));
+  const Floats<W> shifted = load<W>(x) * inverse + kRound;
+  const Whole whole = bits_as<Whole>(shifted) - bits_as<int32_t>(kRound) + offset;
+  const Stored stored = __builtin_convertvector(whole, Stored);
+  __builtin_memcpy(to, &stored, sizeof stored);
+}
+
+// Groups of G values, `step` apart; the last is filled with the value of zero.
+template <class T, int G>
+CONVSEQ_INLINE void quantise_row(T* to, int64_t step, const float* x, int64_t count, int64_t padded,
+                                 float inverse, int offset) {
+  int64_t c = 0;
+  for (; c + G <= count; c += G, to += step) {
+    store_quantised<T, G>(to, x + c, inverse, offset);
+  }
+  for (; c < padded; c += G, to += step) {
+    float last[G] = {};
+    for (int64_t i = 0; c + i < count; ++i) last[i] = x[c + i];
+    store_quantised<T, G>(to, last, inverse, offset);
+  }
+}
+
+void pack_quantised(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
+  const float largest = largest_magnitude(x, count);
+  to.scales[row] = largest / 127;
+  // Of a row with an infinity or a NaN nothing is known: its scale makes all its results NaN.
+  const bool finite = largest <= 3.4028235e38F;
+  const float inverse = finite && largest > 0 ? 127 / largest : 0;
+  if (!finite) to.scales[row] = __builtin_nanf("");
+  constexpr int kGroup = 8;  // input_multiple is a multiple of it
+  const int64_t inputs = to.inputs;
+  switch (to.format.element) {
+    case RowElement::Int16:
+      return quantise_row<int16_t, kGroup>(reinterpret_cast<int16_t*>(to.rows) + row * inputs,
+                                           kGroup, x, count, inputs, inverse, 0);
+    case RowElement::Uint8:
+      return quantise_row<uint8_t, kGroup>(reinterpret_cast<uint8_t*>(to.rows) + row * inputs,
+                                           kGroup, x, count, inputs, inverse, 128);
+    default:
+      break;
+  }
+  auto* bytes = reinterpret_cast<int8_t*>(to.rows);
+  if (to.format.row_group == 0) {
+    quantise_row<int8_t, kGroup>(bytes + row * inputs, kGroup, x, count, inputs, inverse, 0);
+  } else {
+    quantise_row<int8_t, kGroup>(bytes + (row & ~1) * inputs + (row & 1) * kGroup, 2 * kGroup, x,
+                                 count, inputs, inverse, 0);
+  }
+}
+
+void pack_bf16(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
+  constexpr int kGroup = 4;
+  const bool pairs = to.format.row_group > 0;
+  auto* out = reinterpret_cast<Bf16*>(to.rows) +
+              (pairs ? (row & ~1) * to.inputs + (row & 1) * kGroup : row * to.inputs);
+  const int64_t step = pairs ? 2 * kGroup : kGroup;
+  int64_t c = 0;
+  for (; c + kGroup <= count; c += kGroup, out += step) {
+    store<kGroup>(out, load<kGroup>(x + c));
+  }
+  for (; c < to.inputs; c += kGroup, out += step) {
+    float last[kGroup] = {};
+    for (int64_t i = 0; c + i < count; ++i) last[i] = x[c + i];
+    store<kGroup>(out, load<kGroup>(last));
+  }
+}
+
+void pack_fp32(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
+  auto* out = reinterpret_cast<float*>(to.rows) + row * to.inputs;
+  const bool rounds = to.format.element == RowElement::Fp32OfBf16;
+  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = width.kValue;
+    auto values = load<kWidth>(x + c);
+    if (rounds) {
+      Bf16 halves[kWidth];
+      store<kWidth>(halves, values);
+      values = load<kWidth>(halves);
+    }
+    store<kWidth>(out + c, values);
+  });
+  for (int64_t c = count; c < to.inputs; ++c) out[c] = 0;
+}
+
+void pack(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
+  switch (to.format.element) {
+    case RowElement::Fp32:
+    case RowElement::Fp32OfBf16:
+      return pack_fp32(to, row, x, count);
+    case RowElement::Bf16:
+      return pack_bf16(to, row, x, count);
+    default:
+      return pack_quantised(to, row, x, count);
+  }
+}
+
+void relu(const float* x, int64_t count, float* y) {
+  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    const auto value = load<width.kValue>(x + c);
+    store<width.kValue>(y + c, value < 0.0F ? Floats<width.kValue>{} : value);
+  });
+}
+
+void glu(const float* x, const float* gate, int64_t count, float* y) {
+  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = width.kValue;
+    store<kWidth>(y + c, load<kWidth>(x + c) * sigmoid<kWidth>(load<kWidth>(gate + c)));
+  });
+}
+
+// gelu(g) = g (1 + tanh u) / 2 = g sigmoid(2u), u = √(2/π) (g + 0.044715 g³)
+void gated_gelu(const float* gate, const float* x, int64_t count, float* y) {
+  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = width.kValue;
+    const auto g = load<kWidth>(gate + c);
+    const auto twice_u = g * (1.5957691216F + 0.0713548163F * (g * g));
+    store<kWidth>(y + c, g * sigmoid<kWidth>(twice_u) * load<kWidth>(x + c));
+  });
+}
+
+void norm(const float* x, const NormParameters& norm, const float* residual, int64_t count,
+          float* y) {
+  const auto total = static_cast<float>(count);
+  float mean = 0;
+  if (norm.bias != nullptr) {
+    mean = sum_over(count, [&](auto width, int64_t c)
+                               CONVSEQ_LAMBDA { return load<width.kValue>(x + c); }) /
+           total;
+  }
+  const float squares = sum_over(count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    const auto centred = load<width.kValue>(x + c) - mean;
+    return centred * centred;
+  });
+  const float scale = 1 / __builtin_sqrtf(squares / total + norm.eps);
+  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = width.kValue;
+    auto value = (load<kWidth>(x + c) - mean) * scale * load<kWidth>(norm.weight + c);
+    if (norm.bias != nullptr) value += load<kWidth>(norm.bias + c);
+    if (residual != nullptr) value += load<kWidth>(residual + c);
+    store<kWidth>(y + c, value);
+  });
+}
+
+void mean(const FloatRows& x, int64_t rows, int64_t channels, float* out) {
+  const float inverse = rows > 0 ? 1 / static_cast<float>(rows) : 0;
+  for_blocks(0, channels, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = width.kValue;
+    Floats<kWidth> sum = {};
+    for (int64_t r = 0; r < rows; ++r) sum += load<kWidth>(x.data + r * x.stride + c);
+    store<kWidth>(out + c, sum * inverse);
+  });
+}
+
+CONVSEQ_INLINE float sum_of_exponentials(const float* x, int64_t count, float largest) {
+  return sum_over(count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    return exp<width.kValue>(load<width.kValue>(x + c) - largest);
+  });
+}
+
+LikeliestToken likeliest(const float* logits, int64_t count) {
+  const float largest = largest_of(logits, count);
+  int64_t id = 0;
+  while (id + 1 < count && logits[id] != largest) ++id;
+  return {.id = id,
+          .log_probability = -__builtin_logf(sum_of_exponentials(logits, count, largest))};
+}
+
+float log_sum_exp(const float* logits, int64_t count) {
+  const float largest = largest_of(logits, count);
+  return largest + __builtin_logf(sum_of_exponentials(logits, count, largest));
+}
+
+}  // namespace
+
+const RowLoops kRowLoops = {.pack = pack,
+                            .relu = relu,
+                            .glu = glu,
+                            .gated_gelu = gated_gelu,
+                            .norm = norm,
+                            .mean = mean,
+                            .likeliest = likeliest,
+                            .log_sum_exp = log_sum_exp};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL
