@@ -3,20 +3,34 @@
 namespace convseq::kernels {
 namespace {
 
-const MatmulKernel& fp32_kernel(CpuLevel) { return baseline::kFp32Matmul; }
-const MatmulKernel& bf16_kernel(CpuLevel) { return baseline::kBf16Matmul; }
-const MatmulKernel& int8_kernel(CpuLevel) { return baseline::kInt8Matmul; }
+struct MatmulKernels {
+  const MatmulKernel &fp32, &bf16, &int8;
+};
+
+MatmulKernels kernels_of(CpuLevel level) {
+  switch (level) {
+#if defined(__aarch64__)
+    case CpuLevel::I8mm:
+      return {baseline::kFp32Matmul, i8mm::kBf16Matmul, i8mm::kInt8Matmul};
+    case CpuLevel::DotProduct:
+      return {baseline::kFp32Matmul, baseline::kBf16Matmul, dotprod::kInt8Matmul};
+#endif
+    default:
+      return {baseline::kFp32Matmul, baseline::kBf16Matmul, baseline::kInt8Matmul};
+  }
+}
 
 }  // namespace
 
 const MatmulKernel& matmul_kernel(WeightType type, CpuLevel level) {
+  const MatmulKernels kernels = kernels_of(level);
   switch (type) {
     case WeightType::Bf16:
-      return bf16_kernel(level);
+      return kernels.bf16;
     case WeightType::Int8:
-      return int8_kernel(level);
+      return kernels.int8;
     default:
-      return fp32_kernel(level);
+      return kernels.fp32;
   }
 }
 

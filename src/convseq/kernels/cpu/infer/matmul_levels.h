@@ -9,4 +9,13 @@ namespace baseline {
 extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8Matmul;
 }
 
+#if defined(__aarch64__)
+namespace dotprod {
+extern const MatmulKernel kInt8Matmul;
+}
+namespace i8mm {
+extern const MatmulKernel kBf16Matmul, kInt8Matmul;
+}
+#endif
+
 }  // namespace convseq::kernels

@@ -1,0 +1,63 @@
+#include <arm_neon.h>
+
+#include "convseq/kernels/cpu/infer/matmul_levels.h"
+#include "convseq/kernels/cpu/infer/matmul_tiles.h"
+
+// The int8 matmul with sdot: four inputs of four outputs per instruction.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+namespace {
+
+constexpr int kRows = 8;
+constexpr int kPanel = 8;
+constexpr int kVectors = kPanel / 4;
+constexpr int kGroup = 4;
+constexpr int kInputs = 16;  // of a row, per load
+
+template <int R, int Panels>
+void tile(const MatmulTask& task, int64_t row, int64_t column) {
+  const int64_t inputs = task.inputs;
+  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
+  const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
+  int32x4_t sums[R][Panels * kVectors] = {};
+  for (int64_t k = 0; k < inputs; k += kInputs) {
+    int8x16_t values[R];
+    unroll<R>([&](auto r)
+                  CONVSEQ_LAMBDA { values[r.kValue] = vld1q_s8(x + r.kValue * inputs + k); });
+    unroll<kInputs / kGroup>([&](auto g) CONVSEQ_LAMBDA {
+      unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
+        constexpr int kVector = v.kValue;
+        const auto weights = vld1q_s8(w + kVector / kVectors * kPanel * inputs +
+                                      (k + g.kValue * kGroup) * kPanel + kVector % kVectors * 16);
+        unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+          auto& sum = sums[r.kValue][kVector];
+          sum = vdotq_laneq_s32(sum, weights, values[r.kValue], g.kValue);
+        });
+      });
+    });
+  }
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+    unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
+      const int64_t at = column + 4 * v.kValue;
+      if (at >= task.columns.end) return;
+      write_scaled<4>(task, row + r.kValue, at, vcvtq_f32_s32(sums[r.kValue][v.kValue]));
+    });
+  });
+}
+
+void multiply(const MatmulTask& task) {
+  for_tiles<kRows, kPanel>(task, task.inputs,
+                           [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
+                             tile<rows.kValue, panels.kValue>(task, row, column);
+                           });
+}
+
+}  // namespace
+
+const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
+                                   .panel = kPanel,
+                                   .group = kGroup,
+                                   .input_multiple = kInputs,
+                                   .element = RowElement::Int8},
+                                  multiply};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL
