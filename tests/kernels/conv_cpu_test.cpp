@@ -245,6 +245,9 @@ std::vector<Case> cases() {
       add(150, 21, 7, 2, 3, 1);  // reads positions between the dilated ones
       add(75, 96, 12, 8, 1, 0);
       add(40, 40, 2, 23, 2, 22);
+      add(70, 64, 2, 7, 1, 3);  // heads of whole blocks of vectors
+      add(23, 48, 3, 15, 2, 28);
+      add(37, 32, 1, 33, 1, 16);
     }
   }
   return all;

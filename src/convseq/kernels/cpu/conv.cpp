@@ -7,15 +7,6 @@
 #include "convseq/kernels/cpu/conv_loops.h"
 
 namespace convseq::kernels {
-namespace {
-
-constexpr int64_t kPieceRows = 64;
-constexpr int64_t kMinPartValues = 32768;  // the smallest work for a thread
-
-struct Loops {
-  const ConvLoops& conv;
-  const DynamicLoops& dynamic;
-};
 
 Loops loops_of(CpuLevel level) {
   switch (level) {
@@ -32,6 +23,11 @@ Loops loops_of(CpuLevel level) {
       return {baseline::kConvLoops, baseline::kDynamicLoops};
   }
 }
+
+namespace {
+
+constexpr int64_t kPieceRows = 64;
+constexpr int64_t kMinPartValues = 32768;  // the smallest work for a thread
 
 // Long enough that the rows that two neighbouring pieces both read cost little.
 Pieces conv_pieces(const ConvShape& shape) {
@@ -58,11 +54,11 @@ void run_parallel(const CpuRun& run, const ConvShape& shape, int64_t count, int6
   run.parallel(count, grain, [&](int64_t begin, int64_t end) { work({begin, end}); });
 }
 
-std::unique_ptr<float[]> expanded_taps(const ConvLoops& loops, const ConvShape& shape,
-                                       const float* taps, bool reversed) {
+std::unique_ptr<float[]> packed_taps(const ConvLoops& loops, const ConvShape& shape,
+                                     const float* taps, bool reversed) {
   auto out =
       std::make_unique_for_overwrite<float[]>(static_cast<size_t>(shape.channels * shape.kernel));
-  loops.expand(shape, taps, reversed, out.get());
+  loops.pack_taps(shape, taps, reversed, out.get());
   return out;
 }
 
@@ -72,7 +68,7 @@ void conv_forward_cpu(const ConvShape& shape, const ConvForward& arrays, const C
   check_conv(shape, "conv_forward");
   const ConvLoops& loops = loops_of(run.level).conv;
   const Pieces pieces = conv_pieces(shape);
-  const auto taps = expanded_taps(loops, shape, arrays.taps, /*reversed=*/false);
+  const auto taps = packed_taps(loops, shape, arrays.taps, /*reversed=*/false);
   run_parallel(run, shape, piece_count(shape, pieces), pieces.rows,
                [&](Part part) { loops.forward(shape, arrays, taps.get(), pieces, part); });
 }
@@ -82,7 +78,7 @@ void conv_backward_cpu(const ConvShape& shape, const ConvBackward& arrays, const
   const ConvLoops& loops = loops_of(run.level).conv;
   const Pieces pieces = conv_pieces(shape);
   const int64_t count = piece_count(shape, pieces), tap_count = shape.heads * shape.kernel;
-  const auto taps = expanded_taps(loops, shape, arrays.taps, /*reversed=*/true);
+  const auto taps = packed_taps(loops, shape, arrays.taps, /*reversed=*/true);
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count * tap_count));
   run_parallel(run, shape, count, pieces.rows, [&](Part part) {
     loops.backward(shape, arrays, taps.get(), sums.get(), pieces, part);

@@ -6,8 +6,8 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
 template <class T, class Out>
-CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed) {
-  Output<1, Out> out(streamed);
+CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool whole_lines) {
+  Output<1, Out> out(whole_lines);
   for_blocks(0, channels, [&](auto width, int64_t c) {
     constexpr int W = decltype(width)::kValue;
     __builtin_prefetch(x + c + 512);  // the next row, which is on other pages
@@ -24,15 +24,18 @@ struct PlainInput {
   const T* x;
   T* dx;
   int64_t stride;  // from one row of a tile to the next
-  bool streamed;
+  bool whole_lines;
 
   template <int R>
   struct Outputs {
-    explicit Outputs(bool streamed) : dx(streamed) {}
+    explicit Outputs(bool whole_lines) : dx(whole_lines) {}
     Output<R, T> dx;
   };
 
-  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const { prefetch_next(x + at, stride); }
+  template <int R>
+  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const {
+    prefetch_next<R>(x + at, stride);
+  }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {
     for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
@@ -45,7 +48,7 @@ struct PlainInput {
 
 template <int R, class T>
 struct GateOutputs {
-  explicit GateOutputs(bool streamed) : values(streamed), gates(streamed) {}
+  explicit GateOutputs(bool whole_lines) : values(whole_lines), gates(whole_lines) {}
   Output<R, T> values, gates;
 };
 
@@ -69,14 +72,15 @@ struct GatedInput {
   T* dx;
   int64_t stride;
   int64_t channels;
-  bool streamed;
+  bool whole_lines;
 
   template <int R>
   using Outputs = GateOutputs<R, T>;
 
+  template <int R>
   CONVSEQ_INLINE void prefetch_next_at(int64_t at) const {
-    prefetch_next(x + at, stride);
-    prefetch_next(x + at + channels, stride);
+    prefetch_next<R>(x + at, stride);
+    prefetch_next<R>(x + at + channels, stride);
   }
   template <int R, int W>
   CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R]) const {

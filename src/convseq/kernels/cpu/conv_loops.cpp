@@ -1,94 +1,113 @@
 #include "convseq/kernels/cpu/conv_input.h"
+#include "convseq/kernels/cpu/static_taps.h"
 
 // Convolutions with static taps, and the gate.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-// sum[r] += Σ_j taps[j] · rows[r + j], J taps.
-template <int R, int J, int W, class In>
-CONVSEQ_INLINE void add_taps(const In* const* rows, int64_t channel, const float* taps,
-                             Floats<W> (&sum)[R]) {
+// Taps in registers. The sums of the gradient of the taps need registers too, and AVX2 has only 16.
+constexpr int kTapBlock = kLanes == 8 ? 4 : 8;
+constexpr int kBackwardTapBlock = kLanes == 16 ? 8 : 4;
+
+// Only whole tiles of whole vectors are worth many variants; the rest is computed tap by tap.
+template <int B, bool kWhole, class F>
+CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
+  for_tap_blocks<kWhole ? B : 1>(kernel, f);
+}
+
+// sum[v][r] += Σ_j taps[j] · rows[r + j], J taps, V vectors of channels.
+template <int J, int W, int R, int V, class In, class Taps>
+CONVSEQ_INLINE void add_taps(const In* const* rows, int64_t channel, const Taps& taps,
+                             Floats<W> (&sum)[V][R]) {
   unroll<R + J - 1>([&](auto q) CONVSEQ_LAMBDA {
-    const auto x = load<W>(rows[q.kValue] + channel);
-    for_readers<R, J, decltype(q)::kValue>(
-        [&](auto j, auto r) CONVSEQ_LAMBDA { sum[r.kValue] += load<W>(taps + j.kValue * W) * x; });
+    unroll<V>([&](auto v) CONVSEQ_LAMBDA {
+      const auto x = load<W>(rows[q.kValue] + channel + v.kValue * W);
+      for_readers<R, J, decltype(q)::kValue>([&](auto j, auto r) CONVSEQ_LAMBDA {
+        sum[v.kValue][r.kValue] += taps.template at<W>(j.kValue) * x;
+      });
+    });
   });
 }
 
-// The same, and dtaps[j] += Σ_r input[r] · rows[r + j].
-template <int R, int J, int W, class In>
-CONVSEQ_INLINE void add_both(const In* const* rows, int64_t channel, const float* taps,
+// The same for one vector, and dtaps[j] += Σ_r input[r] · rows[r + j].
+template <int J, int W, int R, class In, class Taps>
+CONVSEQ_INLINE void add_both(const In* const* rows, int64_t channel, const Taps& taps,
                              const Floats<W> (&input)[R], Floats<W> (&sum)[R], float* dtaps) {
   Floats<W> d[J];
   unroll<J>([&](auto j) CONVSEQ_LAMBDA { d[j.kValue] = load<W>(dtaps + j.kValue * W); });
   unroll<R + J - 1>([&](auto q) CONVSEQ_LAMBDA {
     const auto dy = load<W>(rows[q.kValue] + channel);
     for_readers<R, J, decltype(q)::kValue>([&](auto j, auto r) CONVSEQ_LAMBDA {
-      sum[r.kValue] += load<W>(taps + j.kValue * W) * dy;
+      sum[r.kValue] += taps.template at<W>(j.kValue) * dy;
       d[j.kValue] += input[r.kValue] * dy;
     });
   });
   unroll<J>([&](auto j) CONVSEQ_LAMBDA { store<W>(dtaps + j.kValue * W, d[j.kValue]); });
 }
 
-void expand_taps(const ConvShape& shape, const float* taps, bool reversed, float* expanded) {
-  const int64_t k = shape.kernel, group = shape.channels / shape.heads;
-  for_blocks(0, shape.channels, [&](auto width, int64_t channel) {
-    constexpr int W = decltype(width)::kValue;
-    for (int64_t j = 0; j < k; ++j) {
-      for (int lane = 0; lane < W; ++lane) {
-        const float* head = taps + (channel + lane) / group * k;
-        expanded[channel * k + j * W + lane] = head[reversed ? k - 1 - j : j];
-      }
-    }
-  });
-}
+// The output of one sequence: row t is at first + t · stride.
+template <class T>
+struct OutputRows {
+  T* first;
+  int64_t stride;
+  bool whole_lines;
+};
 
-// Sums expanded and reversed [C,k] over the channels of each head, to [H,k].
-void reduce_taps(const ConvShape& shape, const float* expanded, float* taps) {
-  const int64_t k = shape.kernel, group = shape.channels / shape.heads;
-  __builtin_memset(taps, 0, static_cast<size_t>(shape.heads * k) * sizeof(float));
-  for_blocks(0, shape.channels, [&](auto width, int64_t channel) {
-    constexpr int W = decltype(width)::kValue;
-    float* head = taps + channel / group * k;
-    const bool one_head = channel / group == (channel + W - 1) / group;
-    for (int64_t j = 0; j < k; ++j) {
-      const float* sums = expanded + channel * k + j * W;
-      if (one_head) {
-        head[k - 1 - j] += sum_of<W>(load<W>(sums));
-      } else {
-        for (int lane = 0; lane < W; ++lane) {
-          taps[(channel + lane) / group * k + k - 1 - j] += sums[lane];
-        }
-      }
-    }
-  });
-}
-
-// y [T,C] of one sequence at the time steps [begin, end).
-template <class In, class Out>
-void convolve(const ConvShape& shape, const Rows<In>& x, const float* taps, const In** rows,
-              int64_t begin, int64_t end, Out* y, bool streamed) {
-  const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
-  const int64_t stride = dilation * channels;
-  for_tiles(begin, end, dilation, [&](auto tile, int64_t first) {
-    constexpr int R = decltype(tile)::kValue;
-    for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
-    Output<R, Out> out(streamed);
-    for_blocks(0, channels, [&](auto width, int64_t channel) {
-      constexpr int W = decltype(width)::kValue;
-      Floats<W> sum[R];
-      set_zero(sum);
-      if constexpr (R == kTile) {
-        prefetch_next(rows + k - 1, channel, stride);
-        if (!streamed) prefetch_for_store(y + first * channels + channel, stride);
-      }
-      for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
-        add_taps<R, decltype(count)::kValue, W>(rows + j, channel, taps + channel * k + j * W, sum);
-      });
-      out.template write<W>(y + first * channels + channel, stride, sum);
+// Writes V vectors of each row, row by row: whole cache lines.
+template <int V, int R, class T>
+CONVSEQ_INLINE void store_rows(T* to, int64_t stride, const Floats<kLanes> (&sum)[V][R]) {
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+    unroll<V>([&](auto v) CONVSEQ_LAMBDA {
+      store<kLanes>(to + r.kValue * stride + v.kValue * kLanes, sum[v.kValue][r.kValue]);
     });
   });
+}
+
+// y of one sequence at the time steps [begin, end).
+template <bool kShared, class In, class Out>
+void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_taps, const In** rows,
+              int64_t begin, int64_t end, const OutputRows<Out>& y) {
+  constexpr int kRows = kShared ? kSharedTile : kTile;
+  const int64_t k = shape.kernel, dilation = shape.dilation;
+  const int64_t x_step = dilation * x.width, y_step = dilation * y.stride;
+  for_tiles<kRows>(begin, end, dilation, [&](auto tile, int64_t first) {
+    constexpr int R = decltype(tile)::kValue;
+    for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
+    Out* const y_first = y.first + first * y.stride;
+    Output<R, Out> out(y.whole_lines);
+    for_channels<kShared, kSharedVectors>(
+        shape, packed_taps, [&](auto vectors, auto width, int64_t channel, const auto& taps) {
+          constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
+          Floats<W> sum[V][R];
+          for (auto& vector : sum) set_zero(vector);
+          if constexpr (R == kRows) {
+            if (begins_line<In>(channel)) prefetch_next<R>(rows + k - 1, channel, x_step);
+            if (!kShared && begins_line<Out>(channel) && !y.whole_lines) {
+              prefetch_for_store<R>(y_first + channel, y_step);
+            }
+          }
+          for_taps<kTapBlock, R == kRows && W == kLanes>(
+              k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
+                add_taps<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), sum);
+              });
+          if constexpr (kShared) {
+            store_rows(y_first + channel, y_step, sum);
+          } else {
+            out.template write<W>(y_first + channel, y_step, sum[0]);
+          }
+        });
+  });
+}
+
+template <class In, class Out>
+void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_taps, const In** rows,
+              int64_t begin, int64_t end, const OutputRows<Out>& y) {
+  if constexpr (kSharedVectors > 0) {
+    if (shares_taps(shape)) {
+      return convolve</*kShared=*/true>(shape, x, packed_taps, rows, begin, end, y);
+    }
+  }
+  convolve</*kShared=*/false>(shape, x, packed_taps, rows, begin, end, y);
 }
 
 template <class T>
@@ -98,7 +117,7 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
   const int64_t reach = reach_of(shape), window = shape.glu ? pieces.rows + reach : 0;
   const Buffer<float> zeros(channels), gated(window * channels);
   const Buffer<const void*> rows(shape.kernel + kTile);
-  const bool streamed = is_streamed<T>(shape, arrays.y, channels);
+  const bool whole_lines = writes_whole_lines<T>(shape, arrays.y, channels);
   zeros.zero(channels);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
@@ -112,50 +131,70 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
       const int64_t to = larger(from, smaller(length, last + reach - shape.left));
       for (int64_t t = from; t < to; ++t) {
         gate_row(x + t * width, channels, gated.get() + (t - from) * channels,
-                 /*streamed=*/false);
+                 /*whole_lines=*/false);
       }
       convolve(shape, Rows<float>{gated.get(), from, to, channels, zeros.get()}, taps,
-               reinterpret_cast<const float**>(rows.get()), begin, last, y, streamed);
+               reinterpret_cast<const float**>(rows.get()), begin, last,
+               OutputRows<T>{y, channels, whole_lines});
     } else {
       const auto* nothing = reinterpret_cast<const T*>(zeros.get());
       convolve(shape, Rows<T>{x, 0, length, channels, nothing}, taps,
-               reinterpret_cast<const T**>(rows.get()), begin, last, y, streamed);
+               reinterpret_cast<const T**>(rows.get()), begin, last,
+               OutputRows<T>{y, channels, whole_lines});
     }
     zero_rows(y + last * channels, end - last, channels);
   }
-  if (streamed) fence_streams();
+  if (whole_lines) fence_streams();
 }
 
 // dx of one sequence at the time steps [begin, end), and their part of the gradient of the expanded
-// taps.
-template <class T, class Input>
-void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x, const float* taps,
-                       const T** rows, int64_t begin, int64_t end, float* dtaps) {
+// taps. The taps are reversed.
+template <bool kShared, class T, class Input>
+void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x,
+                       const float* packed_taps, const T** rows, int64_t begin, int64_t end,
+                       float* dtaps) {
   const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
   // The same convolution with reversed taps: the reach to the right becomes the reach to the left.
   const int64_t left = reach_of(shape) - shape.left;
-  const int64_t width = shape.glu ? 2 * channels : channels;
-  for_tiles(begin, end, dilation, [&](auto tile, int64_t first) {
+  const int64_t input_width = shape.glu ? 2 * channels : channels;
+  for_tiles<kTile>(begin, end, dilation, [&](auto tile, int64_t first) {
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = dy[first - left + q * dilation];
-    typename Input::template Outputs<R> out(x.streamed);
-    for_blocks(0, channels, [&](auto lanes, int64_t channel) {
-      constexpr int W = decltype(lanes)::kValue;
-      Floats<W> input[R], sum[R];
-      set_zero(sum);
-      if constexpr (R == kTile) {
-        prefetch_next(rows + k - 1, channel, dilation * channels);
-        x.prefetch_next_at(first * width + channel);
-      }
-      x.template read<R, W>(first * width + channel, input);
-      for_taps<R, W>(k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
-        const int64_t at = channel * k + j * W;
-        add_both<R, decltype(count)::kValue, W>(rows + j, channel, taps + at, input, sum,
-                                                dtaps + at);
-      });
-      x.template write<R, W>(first * width + channel, sum, out);
-    });
+    typename Input::template Outputs<R> out(x.whole_lines);
+    for_channels<kShared, 1>(
+        shape, packed_taps, [&](auto, auto width, int64_t channel, const auto& taps) {
+          constexpr int W = decltype(width)::kValue;
+          const int64_t at = first * input_width + channel;
+          Floats<W> input[R], sum[R];
+          set_zero(sum);
+          if constexpr (R == kTile) {
+            if (begins_line<T>(channel)) {
+              prefetch_next<R>(rows + k - 1, channel, dilation * channels);
+              x.template prefetch_next_at<R>(at);
+            }
+          }
+          x.template read<R, W>(at, input);
+          for_taps<kBackwardTapBlock, R == kTile && W == kLanes>(
+              k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
+                add_both<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), input, sum,
+                                                     dtaps + channel * k + j * W);
+              });
+          x.template write<R, W>(at, sum, out);
+        });
   });
+}
+
+template <class T, class Input>
+void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x,
+                       const float* packed_taps, const T** rows, int64_t begin, int64_t end,
+                       float* dtaps) {
+  if constexpr (kSharedVectors > 0) {
+    if (shares_taps(shape)) {
+      return convolve_backward</*kShared=*/true>(shape, dy, x, packed_taps, rows, begin, end,
+                                                 dtaps);
+    }
+  }
+  convolve_backward</*kShared=*/false>(shape, dy, x, packed_taps, rows, begin, end, dtaps);
 }
 
 template <class T>
@@ -166,7 +205,7 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
   const Buffer<const T*> rows(shape.kernel + kTile);
   const Buffer<float> dtaps(channels * shape.kernel);
   zeros.zero(channels);
-  const bool streamed = is_streamed<T>(shape, arrays.dx, width);
+  const bool whole_lines = writes_whole_lines<T>(shape, arrays.dx, width);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
@@ -177,16 +216,16 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
     const Rows<T> window{dy, 0, shape.time, channels, zeros.get()};
     dtaps.zero(channels * shape.kernel);
     if (shape.glu) {
-      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
+      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, whole_lines}, taps,
                         rows.get(), begin, last, dtaps.get());
     } else {
-      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(),
+      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, whole_lines}, taps, rows.get(),
                         begin, last, dtaps.get());
     }
     if (dx != nullptr) zero_rows(dx + last * width, end - last, width);
     reduce_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);
   }
-  if (streamed) fence_streams();
+  if (whole_lines) fence_streams();
 }
 
 void forward(const ConvShape& shape, const ConvForward& arrays, const float* taps, Pieces pieces,
@@ -202,22 +241,47 @@ void backward(const ConvShape& shape, const ConvBackward& arrays, const float* t
   });
 }
 
+void rows(const ConvShape& shape, const InputRows& x, const float* packed_taps,
+          const float** pointers, const OutputSpan& y) {
+  convolve(shape, Rows<float>{x.first, x.begin, x.end, x.stride, x.zeros}, packed_taps, pointers,
+           y.begin, y.end, OutputRows<float>{y.first, y.stride, /*whole_lines=*/false});
+}
+
+void multiply_row(const float* factor, int64_t channels, float* y) {
+  for_blocks(0, channels, [&](auto width, int64_t c) {
+    constexpr int W = decltype(width)::kValue;
+    store<W>(y + c, load<W>(factor + c) * load<W>(y + c));
+  });
+}
+
+void gate_rows(ConvGate gate, const float* x, int64_t x_stride, int64_t count, int64_t channels,
+               float* to) {
+  for (int64_t t = 0; t < count; ++t, x += x_stride, to += channels) {
+    if (gate == ConvGate::Glu) {
+      gate_row(x, channels, to, /*whole_lines=*/false);
+    } else {
+      __builtin_memcpy(to, x, static_cast<size_t>(channels) * sizeof(float));
+      if (gate == ConvGate::Product) multiply_row(x + 2 * channels, channels, to);
+    }
+  }
+}
+
 void glu_forward(const ConvShape& shape, const ConvForward& arrays, Pieces pieces, Part part) {
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
-    const bool streamed = is_streamed<T>(shape, arrays.y, channels);
+    const bool whole_lines = writes_whole_lines<T>(shape, arrays.y, channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
       const T* x = row_of<T>(arrays.x, sequence * shape.time, 2 * channels);
       T* y = row_of<T>(arrays.y, sequence * shape.time, channels);
       for (int64_t t = begin; t < last; ++t) {
-        gate_row(x + t * 2 * channels, channels, y + t * channels, streamed);
+        gate_row(x + t * 2 * channels, channels, y + t * channels, whole_lines);
       }
       zero_rows(y + last * channels, end - last, channels);
     }
-    if (streamed) fence_streams();
+    if (whole_lines) fence_streams();
   });
 }
 
@@ -225,7 +289,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
-    const bool streamed = is_streamed<T>(shape, arrays.dx, 2 * channels);
+    const bool whole_lines = writes_whole_lines<T>(shape, arrays.dx, 2 * channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
@@ -233,7 +297,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       const T* dy = row_of<T>(arrays.dy, sequence * shape.time, channels);
       T* dx = row_of<T>(arrays.dx, sequence * shape.time, 2 * channels);
       for (int64_t t = begin; t < last; ++t) {
-        GateOutputs<1, T> out(streamed);
+        GateOutputs<1, T> out(whole_lines);
         for_blocks(0, channels, [&](auto width, int64_t c) {
           constexpr int W = decltype(width)::kValue;
           const int64_t at = t * 2 * channels + c;
@@ -243,16 +307,19 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }
-    if (streamed) fence_streams();
+    if (whole_lines) fence_streams();
   });
 }
 
 }  // namespace
 
 extern const ConvLoops kConvLoops;
-const ConvLoops kConvLoops = {.expand = expand_taps,
+const ConvLoops kConvLoops = {.pack_taps = pack_taps,
                               .forward = forward,
                               .backward = backward,
+                              .rows = rows,
+                              .gate_rows = gate_rows,
+                              .multiply_row = multiply_row,
                               .glu_forward = glu_forward,
                               .glu_backward = glu_backward};
 

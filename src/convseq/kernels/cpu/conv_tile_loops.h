@@ -1,21 +1,19 @@
 #pragma once
 
-#include "convseq/kernels/cpu/conv_rows.h"
+#include "convseq/kernels/cpu/conv_pieces.h"
 
-// The unit of work of static taps is a tile: kTile outputs, `dilation` apart, times one vector of
-// channels. Together they read k + kTile − 1 rows. For files compiled once per CpuLevel.
+// The unit of work of static taps is a tile: R outputs, `dilation` apart, times a few vectors of
+// channels. Together they read k + R − 1 rows. For files compiled once per CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
-constexpr int kTapBlock = kLanes == 8 ? 4 : 8;  // taps in registers; AVX2 has only 16 registers
-
-// f(size, t) for tiles of `size` steps t, t + dilation, ... that cover [begin, end), nearby steps
-// soon after one another.
-template <class F>
+// f(size, t) for tiles of `size` = R or 1 steps t, t + dilation, ... that cover [begin, end),
+// nearby steps soon after one another.
+template <int R, class F>
 CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, const F& f) {
-  for (int64_t base = begin; base < end; base += kTile * dilation) {
+  for (int64_t base = begin; base < end; base += R * dilation) {
     for (int64_t first = base; first < smaller(base + dilation, end); ++first) {
-      if (first + (kTile - 1) * dilation < end) {
-        f(Number<kTile>{}, first);
+      if (first + (R - 1) * dilation < end) {
+        f(Number<R>{}, first);
       } else {
         for (int64_t t = first; t < end; t += dilation) f(Number<1>{}, t);
       }
@@ -23,39 +21,17 @@ CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, cons
   }
 }
 
-// f(number of taps, first tap) for blocks that cover all k taps; the compiler unrolls each.
-template <class F>
+// f(number of taps, first tap) for blocks of B or fewer that cover all k taps; the compiler unrolls
+// each.
+template <int B, class F>
 CONVSEQ_INLINE void for_tap_blocks(int64_t kernel, const F& f) {
   int64_t j = 0;
-  for (; j + kTapBlock <= kernel; j += kTapBlock) f(Number<kTapBlock>{}, j);
-  switch (kernel - j) {
-    case 1:
-      return f(Number<1>{}, j);
-    case 2:
-      return f(Number<2>{}, j);
-    case 3:
-      return f(Number<3>{}, j);
-    case 4:
-      return f(Number<4>{}, j);
-    case 5:
-      return f(Number<5>{}, j);
-    case 6:
-      return f(Number<6>{}, j);
-    case 7:
-      return f(Number<7>{}, j);
-    default:
-      return;
-  }
-}
-
-// Only whole tiles of whole vectors are worth many variants; the rest is computed tap by tap.
-template <int R, int W, class F>
-CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
-  if constexpr (R == kTile && W == kLanes) {
-    for_tap_blocks(kernel, f);
-  } else {
-    for (int64_t j = 0; j < kernel; ++j) f(Number<1>{}, j);
-  }
+  for (; j + B <= kernel; j += B) f(Number<B>{}, j);
+  unroll<B>([&](auto rest) CONVSEQ_LAMBDA {
+    if constexpr (rest.kValue > 0) {
+      if (kernel - j == rest.kValue) f(rest, j);
+    }
+  });
 }
 
 // f(j, r) for the taps j and outputs r = q − j that read row q of a tile's rows.
@@ -73,26 +49,30 @@ CONVSEQ_INLINE void set_zero(Vector (&sum)[R]) {
   for (int r = 0; r < R; ++r) sum[r] = Vector{};
 }
 
-// Prefetches the rows that the next tile reads first: hardware prefetchers do not cross pages.
+// Whether the channel is the first of a cache line, the unit of prefetches.
 template <class T>
+CONVSEQ_INLINE bool begins_line(int64_t channel) {
+  return channel % (kLine / static_cast<int64_t>(sizeof(T))) == 0;
+}
+
+// Prefetches the rows that the next tile reads first: hardware prefetchers do not cross pages.
+template <int R, class T>
 CONVSEQ_INLINE void prefetch_next(const T* const* rows, int64_t channel, int64_t stride) {
-  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
-    __builtin_prefetch(rows[r.kValue] + channel + kTile * stride);
-  });
+  unroll<R>([&](auto r)
+                CONVSEQ_LAMBDA { __builtin_prefetch(rows[r.kValue] + channel + R * stride); });
 }
 
 // The same for rows that are `stride` apart.
-template <class T>
+template <int R, class T>
 CONVSEQ_INLINE void prefetch_next(const T* first, int64_t stride) {
-  unroll<kTile>([&](auto r)
-                    CONVSEQ_LAMBDA { __builtin_prefetch(first + (kTile + r.kValue) * stride); });
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA { __builtin_prefetch(first + (R + r.kValue) * stride); });
 }
 
-// Prefetches cache lines that will be stored soon.
-template <class T>
+// Prefetches cache lines that will be stored soon, in parts.
+template <int R, class T>
 CONVSEQ_INLINE void prefetch_for_store(const T* first, int64_t stride) {
   constexpr int kAhead = 1024 / sizeof(T);
-  unroll<kTile>([&](auto r) CONVSEQ_LAMBDA {
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
     __builtin_prefetch(first + r.kValue * stride + kAhead, /*for writing*/ 1);
   });
 }

@@ -1,4 +1,4 @@
-#include "convseq/kernels/cpu/conv_rows.h"
+#include "convseq/kernels/cpu/conv_pieces.h"
 
 // Convolutions with dynamic taps, and one step of decoding. The unit of work is one position of one
 // head: its taps are scalars, its channels a few vectors.
@@ -133,6 +133,17 @@ void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, flo
   }
 }
 
+// The output at position t from the rows of x and the taps [H,k] of this position.
+template <class T>
+CONVSEQ_INLINE void convolve_position(const ConvShape& shape, const Rows<T>& x, const float* taps,
+                                      int64_t t, Terms<T> terms, T* y) {
+  for (int64_t j = 0; j < shape.kernel; ++j) {
+    const int64_t from = t - shape.left + j * shape.dilation;
+    if (from >= x.begin && from < x.end) terms.add(x[from], taps + j);
+  }
+  weighted_sum(shape, terms, y);
+}
+
 template <class T>
 void forward_as(const ConvShape& shape, const DynamicConvForward& arrays, Pieces pieces,
                 Part part) {
@@ -142,16 +153,23 @@ void forward_as(const ConvShape& shape, const DynamicConvForward& arrays, Pieces
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t origin = sequence * shape.time;
+    const Rows<T> x{row_of<T>(arrays.x, origin, shape.channels), 0, shape.time, shape.channels,
+                    nullptr};
     for (int64_t t = begin; t < end; ++t) {
       read_taps(shape, arrays.taps, origin + t, taps.get());
-      Terms<T> terms{rows.get(), tap_of.get(), 0};
-      for (int64_t j = 0; j < shape.kernel; ++j) {
-        const int64_t from = t - shape.left + j * shape.dilation;
-        if (from < 0 || from >= shape.time) continue;
-        terms.add(row_of<T>(arrays.x, origin + from, shape.channels), taps.get() + j);
-      }
-      weighted_sum(shape, terms, row_of<T>(arrays.y, origin + t, shape.channels));
+      convolve_position(shape, x, taps.get(), t, Terms<T>{rows.get(), tap_of.get(), 0},
+                        row_of<T>(arrays.y, origin + t, shape.channels));
     }
+  }
+}
+
+void rows(const ConvShape& shape, const InputRows& x, const DynamicTaps& taps,
+          const TermScratch& scratch, const OutputSpan& y) {
+  const Rows<float> input{x.first, x.begin, x.end, x.stride, x.zeros};
+  for (int64_t t = y.begin; t < y.end; ++t) {
+    read_taps(shape, taps, t, scratch.taps);
+    convolve_position(shape, input, scratch.taps, t, Terms<float>{scratch.rows, scratch.tap_of, 0},
+                      y.first + t * y.stride);
   }
 }
 
@@ -227,9 +245,26 @@ class DynamicBackward {
   int64_t first_ = 0;   // the first position that taps_ holds
 };
 
+// One step of one sequence. `terms` is empty.
+template <class T>
+void step_sequence(const ConvShape& shape, const float* taps, const T* x, int64_t position, T* ring,
+                   Terms<T> terms, T* y) {
+  const int64_t channels = shape.channels, reach = reach_of(shape);
+  for (int64_t j = 0; j < shape.kernel - 1; ++j) {
+    const int64_t slot = (position + j * shape.dilation) % reach;
+    terms.add(ring + slot * channels, taps + j);
+  }
+  terms.add(x, taps + shape.kernel - 1);
+  weighted_sum(shape, terms, y);
+  if (reach > 0) {
+    __builtin_memcpy(ring + position % reach * channels, x,
+                     static_cast<size_t>(channels) * sizeof(T));
+  }
+}
+
 template <class T>
 void step_as(const ConvShape& shape, const ConvStep& arrays, Part part) {
-  const int64_t channels = shape.channels, reach = reach_of(shape);
+  const int64_t channels = shape.channels;
   const Buffer<float> own(shape.heads * shape.kernel);
   const Buffer<const T*> rows(shape.kernel);
   const Buffer<const float*> tap_of(shape.kernel);
@@ -239,19 +274,21 @@ void step_as(const ConvShape& shape, const ConvStep& arrays, Part part) {
       read_taps(shape, arrays.dynamic_taps, b, own.get());
       taps = own.get();
     }
-    const T* x = row_of<T>(arrays.x, b, channels);
-    Terms<T> terms{rows.get(), tap_of.get(), 0};
-    for (int64_t j = 0; j < shape.kernel - 1; ++j) {
-      const int64_t slot = (arrays.position + j * shape.dilation) % reach;
-      terms.add(row_of<T>(arrays.ring, b * reach + slot, channels), taps + j);
-    }
-    terms.add(x, taps + shape.kernel - 1);
-    weighted_sum(shape, terms, row_of<T>(arrays.y, b, channels));
-    if (reach > 0) {
-      __builtin_memcpy(row_of<T>(arrays.ring, b * reach + arrays.position % reach, channels), x,
-                       static_cast<size_t>(channels) * sizeof(T));
-    }
+    step_sequence(shape, taps, row_of<T>(arrays.x, b, channels), arrays.position,
+                  row_of<T>(arrays.ring, b * reach_of(shape), channels),
+                  Terms<T>{rows.get(), tap_of.get(), 0}, row_of<T>(arrays.y, b, channels));
   }
+}
+
+// x is already gated.
+void step_row(const ConvShape& shape, const ConvStepRow& arrays, const TermScratch& scratch) {
+  const float* taps = arrays.static_taps;
+  if (taps == nullptr) {
+    read_taps(shape, arrays.dynamic_taps, 0, scratch.taps);
+    taps = scratch.taps;
+  }
+  step_sequence(shape, taps, arrays.x, arrays.position, arrays.ring,
+                Terms<float>{scratch.rows, scratch.tap_of, 0}, arrays.y);
 }
 
 void forward(const ConvShape& shape, const DynamicConvForward& arrays, Pieces pieces, Part part) {
@@ -273,6 +310,7 @@ void step(const ConvShape& shape, const ConvStep& arrays, Part part) {
 }  // namespace
 
 extern const DynamicLoops kDynamicLoops;
-const DynamicLoops kDynamicLoops = {.forward = forward, .backward = backward, .step = step};
+const DynamicLoops kDynamicLoops = {
+    .forward = forward, .backward = backward, .step = step, .rows = rows, .step_row = step_row};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

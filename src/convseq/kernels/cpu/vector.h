@@ -77,15 +77,15 @@ CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
 
 inline constexpr int64_t kLine = 64;  // bytes of a cache line
 #ifdef __x86_64__
-inline constexpr bool kCanStream = true;
+inline constexpr bool kLinesAreStreamed = true;
 #else
-inline constexpr bool kCanStream = false;
+inline constexpr bool kLinesAreStreamed = false;
 #endif
 
-// Writes one aligned cache line with non-temporal stores, which do not read it first. Only whole
-// lines: parts of a line with other stores in between go to memory one by one, several times
+// Writes one aligned cache line, on x86 with non-temporal stores, which do not read it first. Only
+// whole lines: parts of a line with other stores in between go to memory one by one, several times
 // slower.
-CONVSEQ_INLINE void stream_line(float* to, const float* from) {
+CONVSEQ_INLINE void store_line(float* to, const float* from) {
   for (int64_t i = 0; i < kLine / 4; i += kLanes) {
     const auto values = load<kLanes>(from + i);
 #if CONVSEQ_LANES == 16
