@@ -50,7 +50,7 @@ template <class T>
 struct OutputRows {
   T* first;
   int64_t stride;
-  bool whole_lines;
+  bool streamed;
 };
 
 // Writes V vectors of each row, row by row: whole cache lines.
@@ -74,15 +74,15 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_tap
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
     Out* const y_first = y.first + first * y.stride;
-    Output<R, Out> out(y.whole_lines);
+    Output<R, Out> out(y.streamed);
     for_channels<kShared, kSharedVectors>(
         shape, packed_taps, [&](auto vectors, auto width, int64_t channel, const auto& taps) {
           constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
           Floats<W> sum[V][R];
           for (auto& vector : sum) set_zero(vector);
-          if constexpr (R == kRows) {
+          if constexpr (kPrefetches && R == kRows) {
             if (begins_line<In>(channel)) prefetch_next<R>(rows + k - 1, channel, x_step);
-            if (!kShared && begins_line<Out>(channel) && !y.whole_lines) {
+            if (begins_line<Out>(channel) && !y.streamed) {
               prefetch_for_store<R>(y_first + channel, y_step);
             }
           }
@@ -117,8 +117,9 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
   const int64_t reach = reach_of(shape), window = shape.glu ? pieces.rows + reach : 0;
   const Buffer<float> zeros(channels), gated(window * channels);
   const Buffer<const void*> rows(shape.kernel + kTile);
-  const bool whole_lines = writes_whole_lines<T>(shape, arrays.y, channels);
+  const bool streamed = is_streamed<T>(shape, arrays.y, channels);
   zeros.zero(channels);
+  int64_t held_sequence = -1, held_from = 0, held_to = 0;  // the rows in `gated`
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
@@ -129,22 +130,29 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
     if (shape.glu) {
       const int64_t from = larger<int64_t>(0, begin - shape.left);
       const int64_t to = larger(from, smaller(length, last + reach - shape.left));
-      for (int64_t t = from; t < to; ++t) {
+      int64_t gate_from = from;
+      if (sequence == held_sequence && from >= held_from && from < held_to) {
+        __builtin_memmove(gated.get(), gated.get() + (from - held_from) * channels,
+                          static_cast<size_t>((held_to - from) * channels) * sizeof(float));
+        gate_from = held_to;
+      }
+      held_sequence = sequence, held_from = from, held_to = to;
+      for (int64_t t = gate_from; t < to; ++t) {
         gate_row(x + t * width, channels, gated.get() + (t - from) * channels,
-                 /*whole_lines=*/false);
+                 /*streamed=*/false);
       }
       convolve(shape, Rows<float>{gated.get(), from, to, channels, zeros.get()}, taps,
                reinterpret_cast<const float**>(rows.get()), begin, last,
-               OutputRows<T>{y, channels, whole_lines});
+               OutputRows<T>{y, channels, streamed});
     } else {
       const auto* nothing = reinterpret_cast<const T*>(zeros.get());
       convolve(shape, Rows<T>{x, 0, length, channels, nothing}, taps,
                reinterpret_cast<const T**>(rows.get()), begin, last,
-               OutputRows<T>{y, channels, whole_lines});
+               OutputRows<T>{y, channels, streamed});
     }
     zero_rows(y + last * channels, end - last, channels);
   }
-  if (whole_lines) fence_streams();
+  if (streamed) fence_streams();
 }
 
 // dx of one sequence at the time steps [begin, end), and their part of the gradient of the expanded
@@ -160,26 +168,27 @@ void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x
   for_tiles<kTile>(begin, end, dilation, [&](auto tile, int64_t first) {
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = dy[first - left + q * dilation];
-    typename Input::template Outputs<R> out(x.whole_lines);
+    typename Input::template Outputs<R> out(x.streamed);
     for_channels<kShared, 1>(
         shape, packed_taps, [&](auto, auto width, int64_t channel, const auto& taps) {
           constexpr int W = decltype(width)::kValue;
           const int64_t at = first * input_width + channel;
+          typename Input::template Kept<R, W> kept;
           Floats<W> input[R], sum[R];
           set_zero(sum);
-          if constexpr (R == kTile) {
+          if constexpr (kPrefetches && R == kTile) {
             if (begins_line<T>(channel)) {
               prefetch_next<R>(rows + k - 1, channel, dilation * channels);
               x.template prefetch_next_at<R>(at);
             }
           }
-          x.template read<R, W>(at, input);
+          x.template read<R, W>(at, input, kept);
           for_taps<kBackwardTapBlock, R == kTile && W == kLanes>(
               k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
                 add_both<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), input, sum,
                                                      dtaps + channel * k + j * W);
               });
-          x.template write<R, W>(at, sum, out);
+          x.template write<R, W>(at, sum, kept, out);
         });
   });
 }
@@ -205,7 +214,7 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
   const Buffer<const T*> rows(shape.kernel + kTile);
   const Buffer<float> dtaps(channels * shape.kernel);
   zeros.zero(channels);
-  const bool whole_lines = writes_whole_lines<T>(shape, arrays.dx, width);
+  const bool streamed = is_streamed<T>(shape, arrays.dx, width);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
@@ -216,16 +225,16 @@ void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float
     const Rows<T> window{dy, 0, shape.time, channels, zeros.get()};
     dtaps.zero(channels * shape.kernel);
     if (shape.glu) {
-      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, whole_lines}, taps,
+      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
                         rows.get(), begin, last, dtaps.get());
     } else {
-      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, whole_lines}, taps, rows.get(),
+      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(),
                         begin, last, dtaps.get());
     }
     if (dx != nullptr) zero_rows(dx + last * width, end - last, width);
     reduce_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);
   }
-  if (whole_lines) fence_streams();
+  if (streamed) fence_streams();
 }
 
 void forward(const ConvShape& shape, const ConvForward& arrays, const float* taps, Pieces pieces,
@@ -244,7 +253,7 @@ void backward(const ConvShape& shape, const ConvBackward& arrays, const float* t
 void rows(const ConvShape& shape, const InputRows& x, const float* packed_taps,
           const float** pointers, const OutputSpan& y) {
   convolve(shape, Rows<float>{x.first, x.begin, x.end, x.stride, x.zeros}, packed_taps, pointers,
-           y.begin, y.end, OutputRows<float>{y.first, y.stride, /*whole_lines=*/false});
+           y.begin, y.end, OutputRows<float>{y.first, y.stride, /*streamed=*/false});
 }
 
 void multiply_row(const float* factor, int64_t channels, float* y) {
@@ -258,7 +267,7 @@ void gate_rows(ConvGate gate, const float* x, int64_t x_stride, int64_t count, i
                float* to) {
   for (int64_t t = 0; t < count; ++t, x += x_stride, to += channels) {
     if (gate == ConvGate::Glu) {
-      gate_row(x, channels, to, /*whole_lines=*/false);
+      gate_row(x, channels, to, /*streamed=*/false);
     } else {
       __builtin_memcpy(to, x, static_cast<size_t>(channels) * sizeof(float));
       if (gate == ConvGate::Product) multiply_row(x + 2 * channels, channels, to);
@@ -270,18 +279,18 @@ void glu_forward(const ConvShape& shape, const ConvForward& arrays, Pieces piece
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
-    const bool whole_lines = writes_whole_lines<T>(shape, arrays.y, channels);
+    const bool streamed = is_streamed<T>(shape, arrays.y, channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
       const T* x = row_of<T>(arrays.x, sequence * shape.time, 2 * channels);
       T* y = row_of<T>(arrays.y, sequence * shape.time, channels);
       for (int64_t t = begin; t < last; ++t) {
-        gate_row(x + t * 2 * channels, channels, y + t * channels, whole_lines);
+        gate_row(x + t * 2 * channels, channels, y + t * channels, streamed);
       }
       zero_rows(y + last * channels, end - last, channels);
     }
-    if (whole_lines) fence_streams();
+    if (streamed) fence_streams();
   });
 }
 
@@ -289,7 +298,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
   with_type(shape.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = shape.channels;
-    const bool whole_lines = writes_whole_lines<T>(shape, arrays.dx, 2 * channels);
+    const bool streamed = is_streamed<T>(shape, arrays.dx, 2 * channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
@@ -297,17 +306,22 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       const T* dy = row_of<T>(arrays.dy, sequence * shape.time, channels);
       T* dx = row_of<T>(arrays.dx, sequence * shape.time, 2 * channels);
       for (int64_t t = begin; t < last; ++t) {
-        GateOutputs<1, T> out(whole_lines);
-        for_blocks(0, channels, [&](auto width, int64_t c) {
-          constexpr int W = decltype(width)::kValue;
+        GateOutputs<1, T> out(streamed);
+        for_vectors<kLockstep>(0, channels, [&](auto vectors, auto width, int64_t c) {
+          constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
           const int64_t at = t * 2 * channels + c;
-          const Floats<W> gradient[1] = {load<W>(dy + t * channels + c)};
-          gate_gradient<1, W>(x + at, channels, 0, gradient, dx + at, out);
+          GateValues<V, W> kept;
+          kept.read(x + at, channels, W);
+          for (int v = 0; v < V; ++v) {
+            const Floats<W> gradient[1] = {load<W>(dy + t * channels + c + v * W)};
+            gate_gradient<1, W>({{kept.value[v]}, {kept.sigma[v]}}, channels, 0, gradient,
+                                dx + at + v * W, out);
+          }
         });
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }
-    if (whole_lines) fence_streams();
+    if (streamed) fence_streams();
   });
 }
 

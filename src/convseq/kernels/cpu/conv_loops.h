@@ -59,10 +59,10 @@ struct ConvLoops {
   void (*glu_backward)(const ConvShape&, const ConvBackward&, Pieces, Part);
 };
 
-// Memory for the sum of one position: its taps [H,k], and a row and a tap per term.
+// Memory for the sums of a few positions: their taps, and a row and a tap per term.
 struct TermScratch {
-  float* taps = nullptr;
-  const float** rows = nullptr;    // k
+  float* taps = nullptr;           // kTile · [H,k]
+  const float** rows = nullptr;    // k + kTile
   const float** tap_of = nullptr;  // k
 };
 

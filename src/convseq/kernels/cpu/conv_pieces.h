@@ -36,33 +36,32 @@ CONVSEQ_INLINE void zero_rows(T* first, int64_t rows, int64_t width) {
   if (rows > 0) __builtin_memset(first, 0, static_cast<size_t>(rows * width) * sizeof(T));
 }
 
-// Whether a call writes its rows of C or 2C values in whole cache lines: C values must fill whole
-// lines. On x86 those are non-temporal stores, for large outputs; bf16 gained nothing from it.
+// Whether a call writes its rows of C or 2C values with non-temporal stores: C values must fill
+// whole cache lines. bf16 gained nothing from it.
 template <class T>
-CONVSEQ_INLINE bool writes_whole_lines(const ConvShape& shape, const void* rows, int64_t width) {
+CONVSEQ_INLINE bool is_streamed(const ConvShape& shape, const void* rows, int64_t width) {
   constexpr int64_t kSize = sizeof(T);
-  return kSize == sizeof(float) &&
-         (!kLinesAreStreamed || shape.batch * shape.time * width * kSize >= kStreamedBytes) &&
+  return kCanStream && kSize == sizeof(float) &&
+         shape.batch * shape.time * width * kSize >= kStreamedBytes &&
          shape.channels * kSize % kLine == 0 && reinterpret_cast<uintptr_t>(rows) % kLine == 0;
 }
 
-// Writes R rows, one block of channels after another. Values are collected until they fill whole
-// cache lines where `whole_lines` says so: an Arm core merges the stores to one line only while
-// few other lines are written in between.
+// Writes R rows, one block of channels after another. Where streamed, values are collected until
+// they fill whole cache lines.
 template <int R, class T>
 class Output {
  public:
-  explicit Output(bool whole_lines) : whole_lines_(whole_lines) {}
+  explicit Output(bool streamed) : streamed_(streamed) {}
 
   template <int W>
   CONVSEQ_INLINE void write(T* to, int64_t stride, const Floats<W> (&rows)[R]) {
-    if (W == kLanes && whole_lines_) {
+    if (kCanStream && W == kLanes && streamed_) {
       const int64_t at = W == kLength ? 0 : reinterpret_cast<uintptr_t>(to) % kLine / sizeof(T);
       for (int r = 0; r < R; ++r) store<W>(lines_[r] + at, rows[r]);
       if (at + W < kLength) return;
       for (int r = 0; r < R; ++r) {
-        store_line(reinterpret_cast<float*>(to - at + r * stride),
-                   reinterpret_cast<const float*>(lines_[r]));
+        stream_line(reinterpret_cast<float*>(to - at + r * stride),
+                    reinterpret_cast<const float*>(lines_[r]));
       }
     } else {
       for (int r = 0; r < R; ++r) store<W>(to + r * stride, rows[r]);
@@ -72,7 +71,7 @@ class Output {
  private:
   static constexpr int64_t kLength = kLine / sizeof(T);
   alignas(kLine) T lines_[R][kLength];
-  bool whole_lines_;
+  bool streamed_;
 };
 
 // The time steps [begin, end) of a sequence; steps outside read as zeros.

@@ -14,15 +14,18 @@ struct Workspace {
   const float** rows;    // k + kTile
   const float** tap_of;  // k
   float* zeros;          // C
-  float* taps;           // C · k packed, or [H,k] of one position
+  float* taps;           // C · k packed, or kTile · [H,k] of a few positions
   float* gated;          // [rows + reach, C], or nothing without a gate
 
   static constexpr int64_t kFloatsPerPointer = sizeof(float*) / sizeof(float);
   static int64_t pointers(const ConvShape& shape) { return 2 * shape.kernel + kTile; }
+  static int64_t tap_floats(const ConvShape& shape) {
+    return std::max(shape.channels, kTile * shape.heads) * shape.kernel;
+  }
 
   // Without the gated rows.
   static int64_t size(const ConvShape& shape) {
-    return (pointers(shape) + 1) * kFloatsPerPointer + shape.channels * (1 + shape.kernel);
+    return (pointers(shape) + 1) * kFloatsPerPointer + shape.channels + tap_floats(shape);
   }
 
   Workspace(const ConvShape& shape, float* floats) {
@@ -32,7 +35,7 @@ struct Workspace {
     tap_of = rows + shape.kernel + kTile;
     zeros = const_cast<float*>(reinterpret_cast<const float*>(rows + pointers(shape)));
     taps = zeros + shape.channels;
-    gated = taps + shape.channels * shape.kernel;
+    gated = taps + tap_floats(shape);
   }
   TermScratch scratch() const { return {.taps = taps, .rows = rows, .tap_of = tap_of}; }
 };

@@ -49,6 +49,13 @@ CONVSEQ_INLINE void set_zero(Vector (&sum)[R]) {
   for (int r = 0; r < R; ++r) sum[r] = Vector{};
 }
 
+// The hardware prefetchers of Arm cores follow the rows by themselves.
+#ifdef __aarch64__
+inline constexpr bool kPrefetches = false;
+#else
+inline constexpr bool kPrefetches = true;
+#endif
+
 // Whether the channel is the first of a cache line, the unit of prefetches.
 template <class T>
 CONVSEQ_INLINE bool begins_line(int64_t channel) {

@@ -8,16 +8,6 @@ namespace {
 constexpr int kVectors = 4;   // of channels per load of a tap
 constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
 
-// f(number of vectors, width, c): as for_blocks, but first several vectors at a time.
-template <class F>
-CONVSEQ_INLINE void for_wide_blocks(int64_t begin, int64_t end, const F& f) {
-  int64_t c = begin;
-  for (; c + kVectors * kLanes <= end; c += kVectors * kLanes) {
-    f(Number<kVectors>{}, Number<kLanes>{}, c);
-  }
-  for_blocks(c, end, [&](auto width, int64_t at) { f(Number<1>{}, width, at); });
-}
-
 template <class T>
 CONVSEQ_INLINE void widen(const T* from, int64_t count, float* to) {
   for_blocks(0, count, [&](auto width, int64_t i) {
@@ -41,8 +31,8 @@ void softmax(float* taps, int64_t heads, int64_t kernel) {
     for (int64_t j = 1; j < kernel; ++j) max_logit = larger(max_logit, head[j]);
     for (int64_t j = 0; j < kernel; ++j) head[j] -= max_logit;
   }
-  for_blocks(0, heads * kernel, [&](auto width, int64_t i) {
-    constexpr int W = decltype(width)::kValue;
+  for_vectors<kLockstep>(0, heads * kernel, [&](auto vectors, auto width, int64_t i) {
+    constexpr int W = decltype(vectors)::kValue * decltype(width)::kValue;
     store<W>(taps + i, exp<W>(load<W>(taps + i)));
   });
   for (float* head = taps; head != taps + heads * kernel; head += kernel) {
@@ -85,20 +75,38 @@ struct Terms {
   }
 };
 
+// y[c] = Σ_n taps[n][c] · rows[n][c]: heads of one channel.
+template <class T>
+void weighted_sum_of_channels(const ConvShape& shape, const Terms<T>& terms, T* y) {
+  for_blocks(0, shape.channels, [&](auto width, int64_t c) {
+    constexpr int W = decltype(width)::kValue;
+    Floats<W> sum = {};
+    for (int64_t n = 0; n < terms.count; ++n) {
+      const float* first = terms.taps[n] + c * shape.kernel;
+      Floats<W> taps;
+      for (int lane = 0; lane < W; ++lane) taps[lane] = first[lane * shape.kernel];
+      sum += taps * load<W>(terms.rows[n] + c);
+    }
+    store<W>(y + c, sum);
+  });
+}
+
 // y[c] = Σ_n taps[n][head of c] · rows[n][c]
 template <class T>
 void weighted_sum(const ConvShape& shape, const Terms<T>& terms, T* y) {
   const int64_t group = shape.channels / shape.heads;
+  if (group == 1) return weighted_sum_of_channels(shape, terms, y);
   for (int64_t head = 0; head < shape.heads; ++head) {
-    for_wide_blocks(head * group, (head + 1) * group, [&](auto vectors, auto width, int64_t c) {
-      constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
-      Floats<W> sum[V] = {};
-      for (int64_t n = 0; n < terms.count; ++n) {
-        const auto tap = broadcast<W>(terms.taps[n][head * shape.kernel]);
-        for (int v = 0; v < V; ++v) sum[v] += tap * load<W>(terms.rows[n] + c + v * W);
-      }
-      for (int v = 0; v < V; ++v) store<W>(y + c + v * W, sum[v]);
-    });
+    for_vectors<kVectors>(
+        head * group, (head + 1) * group, [&](auto vectors, auto width, int64_t c) {
+          constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
+          Floats<W> sum[V] = {};
+          for (int64_t n = 0; n < terms.count; ++n) {
+            const auto tap = broadcast<W>(terms.taps[n][head * shape.kernel]);
+            for (int v = 0; v < V; ++v) sum[v] += tap * load<W>(terms.rows[n] + c + v * W);
+          }
+          for (int v = 0; v < V; ++v) store<W>(y + c + v * W, sum[v]);
+        });
   }
 }
 
@@ -144,33 +152,106 @@ CONVSEQ_INLINE void convolve_position(const ConvShape& shape, const Rows<T>& x, 
   weighted_sum(shape, terms, y);
 }
 
+// Positions and vectors of channels whose sums are computed together: half of 32 registers.
+constexpr int kPositions = 4;
+#if defined(__aarch64__) || CONVSEQ_LANES == 16
+constexpr bool kHasTiles = true;
+#else
+constexpr bool kHasTiles = false;
+#endif
+
+// Outputs t, t + dilation, ... of kPositions positions, which read `rows` [k + kPositions − 1]. The
+// taps [H,k] of each are `tap_step` floats apart.
+template <class T>
+void convolve_tile(const ConvShape& shape, const T* const* rows, const float* taps,
+                   int64_t tap_step, T* y, int64_t y_step) {
+  const int64_t k = shape.kernel, group = shape.channels / shape.heads;
+  for (int64_t head = 0; head < shape.heads; ++head, taps += k) {
+    for (int64_t c = head * group; c < (head + 1) * group; c += kVectors * kLanes) {
+      Floats<kLanes> sum[kPositions][kVectors] = {};
+      // Row q is read by positions First to Last; position p reads it by its tap q − p.
+      const auto add = [&](int64_t q, auto first_position, auto last_position) CONVSEQ_LAMBDA {
+        constexpr int First = decltype(first_position)::kValue;
+        constexpr int Count = decltype(last_position)::kValue - First + 1;
+        unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
+          const auto x = load<kLanes>(rows[q] + c + v.kValue * kLanes);
+          unroll<Count>([&](auto i) CONVSEQ_LAMBDA {
+            constexpr int p = First + decltype(i)::kValue;
+            sum[p][v.kValue] += taps[p * tap_step + q - p] * x;
+          });
+        });
+      };
+      constexpr Number<0> kFirst;
+      constexpr Number<kPositions - 1> kLast;
+      unroll<kPositions - 1>([&](auto q) CONVSEQ_LAMBDA { add(q.kValue, kFirst, q); });
+      for (int64_t q = kPositions - 1; q < k; ++q) add(q, kFirst, kLast);
+      unroll<kPositions - 1>([&](auto q) CONVSEQ_LAMBDA {
+        add(k + q.kValue, Number<decltype(q)::kValue + 1>{}, kLast);
+      });
+      for (int p = 0; p < kPositions; ++p) {
+        for (int v = 0; v < kVectors; ++v)
+          store<kLanes>(y + p * y_step + c + v * kLanes, sum[p][v]);
+      }
+    }
+  }
+}
+
+template <class T>
+struct PositionScratch {
+  float* taps;           // kPositions · [H,k]
+  const T** rows;        // k + kPositions
+  const float** tap_of;  // k
+};
+
+// Outputs [begin, end) of one sequence; the taps of position t are those of `origin` + t.
+template <class T>
+void convolve_positions(const ConvShape& shape, const Rows<T>& x, const DynamicTaps& taps,
+                        int64_t origin, int64_t begin, int64_t end,
+                        const PositionScratch<T>& scratch, T* y, int64_t y_stride) {
+  const int64_t count = shape.heads * shape.kernel, group = shape.channels / shape.heads;
+  const bool tiled = kHasTiles && shape.dilation == 1 && shape.kernel >= kPositions &&
+                     group % (kVectors * kLanes) == 0;
+  for (int64_t t = begin; t < end;) {
+    const int64_t from = t - shape.left;
+    if (tiled && t + kPositions <= end && from >= x.begin &&
+        from + shape.kernel - 1 + kPositions <= x.end) {
+      for (int64_t p = 0; p < kPositions; ++p) {
+        read_taps(shape, taps, origin + t + p, scratch.taps + p * count);
+      }
+      for (int64_t q = 0; q < shape.kernel + kPositions - 1; ++q) scratch.rows[q] = x[from + q];
+      convolve_tile(shape, scratch.rows, scratch.taps, count, y + t * y_stride, y_stride);
+      t += kPositions;
+    } else {
+      read_taps(shape, taps, origin + t, scratch.taps);
+      convolve_position(shape, x, scratch.taps, t, Terms<T>{scratch.rows, scratch.tap_of, 0},
+                        y + t * y_stride);
+      ++t;
+    }
+  }
+}
+
 template <class T>
 void forward_as(const ConvShape& shape, const DynamicConvForward& arrays, Pieces pieces,
                 Part part) {
-  const Buffer<float> taps(shape.heads * shape.kernel);
-  const Buffer<const T*> rows(shape.kernel);
+  const Buffer<float> taps(kPositions * shape.heads * shape.kernel);
+  const Buffer<const T*> rows(shape.kernel + kPositions);
   const Buffer<const float*> tap_of(shape.kernel);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t origin = sequence * shape.time;
     const Rows<T> x{row_of<T>(arrays.x, origin, shape.channels), 0, shape.time, shape.channels,
                     nullptr};
-    for (int64_t t = begin; t < end; ++t) {
-      read_taps(shape, arrays.taps, origin + t, taps.get());
-      convolve_position(shape, x, taps.get(), t, Terms<T>{rows.get(), tap_of.get(), 0},
-                        row_of<T>(arrays.y, origin + t, shape.channels));
-    }
+    convolve_positions(shape, x, arrays.taps, origin, begin, end,
+                       PositionScratch<T>{taps.get(), rows.get(), tap_of.get()},
+                       row_of<T>(arrays.y, origin, shape.channels), shape.channels);
   }
 }
 
 void rows(const ConvShape& shape, const InputRows& x, const DynamicTaps& taps,
           const TermScratch& scratch, const OutputSpan& y) {
-  const Rows<float> input{x.first, x.begin, x.end, x.stride, x.zeros};
-  for (int64_t t = y.begin; t < y.end; ++t) {
-    read_taps(shape, taps, t, scratch.taps);
-    convolve_position(shape, input, scratch.taps, t, Terms<float>{scratch.rows, scratch.tap_of, 0},
-                      y.first + t * y.stride);
-  }
+  convolve_positions(
+      shape, Rows<float>{x.first, x.begin, x.end, x.stride, x.zeros}, taps, 0, y.begin, y.end,
+      PositionScratch<float>{scratch.taps, scratch.rows, scratch.tap_of}, y.first, y.stride);
 }
 
 template <class T>

@@ -77,15 +77,15 @@ CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
 
 inline constexpr int64_t kLine = 64;  // bytes of a cache line
 #ifdef __x86_64__
-inline constexpr bool kLinesAreStreamed = true;
+inline constexpr bool kCanStream = true;
 #else
-inline constexpr bool kLinesAreStreamed = false;
+inline constexpr bool kCanStream = false;
 #endif
 
-// Writes one aligned cache line, on x86 with non-temporal stores, which do not read it first. Only
-// whole lines: parts of a line with other stores in between go to memory one by one, several times
+// Writes one aligned cache line with non-temporal stores, which do not read it first. Only whole
+// lines: parts of a line with other stores in between go to memory one by one, several times
 // slower.
-CONVSEQ_INLINE void store_line(float* to, const float* from) {
+CONVSEQ_INLINE void stream_line(float* to, const float* from) {
   for (int64_t i = 0; i < kLine / 4; i += kLanes) {
     const auto values = load<kLanes>(from + i);
 #if CONVSEQ_LANES == 16
@@ -157,6 +157,25 @@ CONVSEQ_INLINE Floats<W> sigmoid(Floats<W> x) {
   return 1.0F / (1.0F + exp<W>(-x));
 }
 
+// Sigmoids of vectors in lockstep: one at a time, an Arm core waits for the long chain of each.
+// Only clang keeps wider vectors than the machine's in registers.
+#if defined(__aarch64__) && defined(__clang__)
+inline constexpr int kLockstep = 4;
+#else
+inline constexpr int kLockstep = 1;
+#endif
+
+template <int W, int N>
+CONVSEQ_INLINE void apply_sigmoid(Floats<W> (&x)[N]) {
+  constexpr int kVectors = W == kLanes && N % kLockstep == 0 ? kLockstep : 1;
+  for (int n = 0; n < N; n += kVectors) {
+    Floats<kVectors * W> wide;
+    __builtin_memcpy(&wide, x + n, sizeof wide);
+    wide = sigmoid<kVectors * W>(wide);
+    __builtin_memcpy(x + n, &wide, sizeof wide);
+  }
+}
+
 template <int N>
 struct Number {
   static constexpr int kValue = N;
@@ -181,6 +200,14 @@ CONVSEQ_INLINE void for_blocks(int64_t begin, int64_t end, const F& f) {
     for (; c + 4 <= end; c += 4) f(Number<4>{}, c);
   }
   for (; c < end; ++c) f(Number<1>{}, c);
+}
+
+// f(number of vectors, width, c): as for_blocks, but first V vectors at a time.
+template <int V, class F>
+CONVSEQ_INLINE void for_vectors(int64_t begin, int64_t end, const F& f) {
+  int64_t c = begin;
+  for (; c + V * kLanes <= end; c += V * kLanes) f(Number<V>{}, Number<kLanes>{}, c);
+  for_blocks(c, end, [&](auto width, int64_t at) { f(Number<1>{}, width, at); });
 }
 
 template <class T>
