@@ -120,4 +120,11 @@ struct GatedInput {
   }
 };
 
+// The members of ConvLoops that need no taps.
+void glu_forward(const ConvShape& shape, const ConvForward& arrays, Pieces pieces, Part part);
+void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pieces, Part part);
+void gate_rows(ConvGate gate, const float* x, int64_t x_stride, int64_t count, int64_t channels,
+               float* to);
+void multiply_row(const float* factor, int64_t channels, float* y);
+
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,114 +1,12 @@
-#include "convseq/kernels/cpu/conv_pieces.h"
+#include "convseq/kernels/cpu/dynamic_taps.h"
+#include "convseq/kernels/cpu/weighted_sum.h"
 
 // Convolutions with dynamic taps, and one step of decoding. The unit of work is one position of one
 // head: its taps are scalars, its channels a few vectors.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kVectors = 4;   // of channels per load of a tap
 constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
-
-template <class T>
-CONVSEQ_INLINE void widen(const T* from, int64_t count, float* to) {
-  for_blocks(0, count, [&](auto width, int64_t i) {
-    constexpr int W = decltype(width)::kValue;
-    store<W>(to + i, load<W>(from + i));
-  });
-}
-
-template <class T>
-CONVSEQ_INLINE void narrow(const float* from, int64_t count, T* to) {
-  for_blocks(0, count, [&](auto width, int64_t i) {
-    constexpr int W = decltype(width)::kValue;
-    store<W>(to + i, load<W>(from + i));
-  });
-}
-
-// Softmax over each k of [H,k], in place.
-void softmax(float* taps, int64_t heads, int64_t kernel) {
-  for (float* head = taps; head != taps + heads * kernel; head += kernel) {
-    float max_logit = head[0];
-    for (int64_t j = 1; j < kernel; ++j) max_logit = larger(max_logit, head[j]);
-    for (int64_t j = 0; j < kernel; ++j) head[j] -= max_logit;
-  }
-  for_vectors<kLockstep>(0, heads * kernel, [&](auto vectors, auto width, int64_t i) {
-    constexpr int W = decltype(vectors)::kValue * decltype(width)::kValue;
-    store<W>(taps + i, exp<W>(load<W>(taps + i)));
-  });
-  for (float* head = taps; head != taps + heads * kernel; head += kernel) {
-    float sum = 0;
-    for (int64_t j = 0; j < kernel; ++j) sum += head[j];
-    const float scale = 1 / sum;
-    for (int64_t j = 0; j < kernel; ++j) head[j] *= scale;
-  }
-}
-
-// The gradient of the logits from that of their softmax, in place: w ⊙ (dw − Σ w dw).
-void softmax_backward(const float* taps, int64_t heads, int64_t kernel, float* gradient) {
-  for (int64_t head = 0; head < heads; ++head, taps += kernel, gradient += kernel) {
-    float dot = 0;
-    for (int64_t j = 0; j < kernel; ++j) dot += taps[j] * gradient[j];
-    for (int64_t j = 0; j < kernel; ++j) gradient[j] = taps[j] * (gradient[j] - dot);
-  }
-}
-
-// [H,k] of one position, as fp32 taps.
-void read_taps(const ConvShape& shape, const DynamicTaps& taps, int64_t position, float* to) {
-  const int64_t count = shape.heads * shape.kernel;
-  with_type(taps.type, [&](auto zero) {
-    widen(row_of<decltype(zero)>(taps.values, position, stride_of(shape, taps)), count, to);
-  });
-  if (taps.softmax) softmax(to, shape.heads, shape.kernel);
-}
-
-// The terms of one position's sum: rows of channels, and for each row its tap of head 0; the tap of
-// the next head is k values further.
-template <class T>
-struct Terms {
-  const T** rows;
-  const float** taps;
-  int64_t count;
-
-  CONVSEQ_INLINE void add(const T* row, const float* tap) {
-    rows[count] = row;
-    taps[count++] = tap;
-  }
-};
-
-// y[c] = Σ_n taps[n][c] · rows[n][c]: heads of one channel.
-template <class T>
-void weighted_sum_of_channels(const ConvShape& shape, const Terms<T>& terms, T* y) {
-  for_blocks(0, shape.channels, [&](auto width, int64_t c) {
-    constexpr int W = decltype(width)::kValue;
-    Floats<W> sum = {};
-    for (int64_t n = 0; n < terms.count; ++n) {
-      const float* first = terms.taps[n] + c * shape.kernel;
-      Floats<W> taps;
-      for (int lane = 0; lane < W; ++lane) taps[lane] = first[lane * shape.kernel];
-      sum += taps * load<W>(terms.rows[n] + c);
-    }
-    store<W>(y + c, sum);
-  });
-}
-
-// y[c] = Σ_n taps[n][head of c] · rows[n][c]
-template <class T>
-void weighted_sum(const ConvShape& shape, const Terms<T>& terms, T* y) {
-  const int64_t group = shape.channels / shape.heads;
-  if (group == 1) return weighted_sum_of_channels(shape, terms, y);
-  for (int64_t head = 0; head < shape.heads; ++head) {
-    for_vectors<kVectors>(
-        head * group, (head + 1) * group, [&](auto vectors, auto width, int64_t c) {
-          constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
-          Floats<W> sum[V] = {};
-          for (int64_t n = 0; n < terms.count; ++n) {
-            const auto tap = broadcast<W>(terms.taps[n][head * shape.kernel]);
-            for (int v = 0; v < V; ++v) sum[v] += tap * load<W>(terms.rows[n] + c + v * W);
-          }
-          for (int v = 0; v < V; ++v) store<W>(y + c + v * W, sum[v]);
-        });
-  }
-}
 
 // sums[n] = Σ_c dy[c] · rows[n][c] over one head's channels, N rows.
 template <int N, class T>
