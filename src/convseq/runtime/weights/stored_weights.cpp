@@ -1,0 +1,161 @@
+#include "convseq/runtime/weights/stored_weights.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "convseq/base/checksum.h"
+#include "convseq/base/error.h"
+#include "convseq/runtime/weights/model_tensors.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kWeightsName = "model.safetensors";
+constexpr const char* kScaleSuffix = ".scale";
+
+template <class T>
+T load(const std::byte* from) {  // from any address
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+float from_fp16(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+}
+
+bool is_number(TensorType type) {
+  return type == TensorType::F32 || type == TensorType::BF16 || type == TensorType::F16 ||
+         type == TensorType::F64 || type == TensorType::I8;
+}
+
+void to_fp32(TensorType type, const std::byte* from, int64_t count, float* to) {
+  switch (type) {
+    case TensorType::F32:
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+      return;
+    case TensorType::BF16:
+      for (int64_t i = 0; i < count; ++i) to[i] = from_bf16(load<uint16_t>(from + 2 * i));
+      return;
+    case TensorType::F16:
+      for (int64_t i = 0; i < count; ++i) to[i] = from_fp16(load<uint16_t>(from + 2 * i));
+      return;
+    case TensorType::F64:
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(load<double>(from + 8 * i));
+      return;
+    default:  // int8
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(load<int8_t>(from + i));
+  }
+}
+
+}  // namespace
+
+int64_t StoredTensor::row_values() const {
+  int64_t count = 1;
+  for (size_t i = 1; i < view.shape.size(); ++i) count *= view.shape[i];
+  return count;
+}
+
+void StoredTensor::copy_row(int64_t row, float* to) const {
+  const int64_t count = row_values();
+  to_fp32(view.type, view.bytes.data() + row * count * byte_size(view.type), count, to);
+  if (!is_int8()) return;
+  const float scale = scales[static_cast<size_t>(row)];
+  for (int64_t i = 0; i < count; ++i) to[i] *= scale;
+}
+
+StoredWeights::StoredWeights(const fs::path& folder) : path_(folder / kWeightsName) {
+  require(fs::is_directory(folder), "{}: no such model folder", folder.string());
+  config_ = ModelConfig::load(folder / kConfigFile);
+  file_ = SafetensorsFile::open(path_);
+  check();
+}
+
+void StoredWeights::check() const {
+  const TensorShapes expected = model_tensors(config_);
+  const auto& found = file_->tensors();
+  for (const auto& [name, shape] : expected) {
+    const auto match = found.find(name);
+    require(match != found.end(), "{}: tensor {} is missing", path_.string(), name);
+    const TensorView& view = match->second;
+    require(view.shape == shape, "{}: tensor {} has shape [{}]; the config wants [{}]",
+            path_.string(), name, fmt::join(view.shape, ", "), fmt::join(shape, ", "));
+    require(is_number(view.type), "{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64, I8",
+            path_.string(), name, name_of(view.type));
+    if (view.type != TensorType::I8) continue;
+    const auto scale = found.find(name + kScaleSuffix);
+    require(scale != found.end(), "{}: tensor {} is int8, but tensor {}{} is missing",
+            path_.string(), name, name, kScaleSuffix);
+    require(scale->second.type == TensorType::F32 &&
+                scale->second.shape == std::vector<int64_t>{shape.front()},
+            "{}: tensor {}{} is {} [{}]; tensor {} wants F32 [{}]", path_.string(), name,
+            kScaleSuffix, name_of(scale->second.type), fmt::join(scale->second.shape, ", "), name,
+            shape.front());
+  }
+  for (const auto& [name, view] : found) {
+    if (expected.contains(name)) continue;
+    const bool is_scale = name.ends_with(kScaleSuffix);
+    const auto owner = is_scale
+                           ? found.find(name.substr(0, name.size() - std::strlen(kScaleSuffix)))
+                           : found.end();
+    require(owner != found.end() && owner->second.type == TensorType::I8,
+            "{}: tensor {} is not part of the model", path_.string(), name);
+  }
+}
+
+StoredTensor StoredWeights::tensor(const std::string& name) const {
+  StoredTensor tensor{.name = name, .view = file_->tensors().at(name), .scales = {}};
+  if (!tensor.is_int8()) return tensor;
+  tensor.scales.resize(static_cast<size_t>(tensor.rows()));
+  const TensorView& scale = file_->tensors().at(name + kScaleSuffix);
+  to_fp32(TensorType::F32, scale.bytes.data(), tensor.rows(), tensor.scales.data());
+  check_finite({.name = name + kScaleSuffix, .view = scale, .scales = {}}, tensor.scales);
+  return tensor;
+}
+
+std::vector<float> StoredWeights::values(const std::string& name) const {
+  const StoredTensor stored = tensor(name);
+  const int64_t width = stored.row_values();
+  std::vector<float> values(static_cast<size_t>(stored.rows() * width));
+  for (int64_t row = 0; row < stored.rows(); ++row) {
+    stored.copy_row(row, values.data() + row * width);
+  }
+  check_finite(stored, values);
+  return values;
+}
+
+void StoredWeights::check_finite(const StoredTensor& tensor,
+                                 const std::vector<float>& values) const {
+  const auto bad =
+      std::count_if(values.begin(), values.end(), [](float each) { return !std::isfinite(each); });
+  require(bad == 0,
+          "{}: tensor {} holds values that are not finite ({} of {}); use another copy of the file",
+          path_.string(), tensor.name, bad, values.size());
+}
+
+std::string StoredWeights::fingerprint() const {
+  constexpr size_t kSample = 4096;  // bytes of each tensor: training changes all of it
+  std::vector<uint32_t> sums;
+  for (const auto& [name, view] : file_->tensors()) {
+    sums.push_back(crc32_of(name));
+    sums.push_back(crc32_of(view.bytes.first(std::min(view.bytes.size(), kSample))));
+  }
+  struct stat status {};
+  require(::stat(path_.c_str(), &status) == 0, "{}: cannot be read", path_.string());
+  return fmt::format("{} {}.{:09} {:08x} {:08x}", status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec, crc32_of(std::as_bytes(std::span(sums))),
+                     crc32_of(config_.to_json().dump()));
+}
+
+}  // namespace convseq

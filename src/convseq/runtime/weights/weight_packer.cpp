@@ -1,0 +1,65 @@
+#include "convseq/runtime/weights/weight_packer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace convseq {
+
+WeightPacker::WeightPacker(const StoredWeights& stored, const WeightPackerOptions& options)
+    : stored_(stored), options_(options) {}
+
+void WeightPacker::matrix(const std::vector<std::string>& names, kernels::PackedMatrix& matrix) {
+  kernels::PackedMatrixShape shape{.type = options_.type, .level = options_.level};
+  for (const std::string& name : names) {
+    const StoredTensor tensor = stored_.tensor(name);
+    shape.outputs += tensor.rows();
+    shape.inputs = tensor.row_values();
+  }
+  matrix.shape = shape;
+  parts_.push_back({.bytes = static_cast<size_t>(kernels::packed_bytes(shape)),
+                    .pack = [=, this](std::byte* to) { pack(names, shape, to); },
+                    .use = [&matrix](const std::byte* at) { matrix.data = at; }});
+}
+
+void WeightPacker::pack(const std::vector<std::string>& names,
+                        const kernels::PackedMatrixShape& shape, std::byte* to) const {
+  std::vector<StoredTensor> tensors;
+  for (const std::string& name : names) tensors.push_back(stored_.tensor(name));
+  const bool all_int8 = std::all_of(tensors.begin(), tensors.end(),
+                                    [](const StoredTensor& each) { return each.is_int8(); });
+  if (all_int8 && shape.type == kernels::WeightType::Int8) {
+    std::vector<int8_t> rows;
+    std::vector<float> scales;
+    for (const StoredTensor& each : tensors) {
+      const auto* first = reinterpret_cast<const int8_t*>(each.view.bytes.data());
+      rows.insert(rows.end(), first, first + each.view.bytes.size());
+      scales.insert(scales.end(), each.scales.begin(), each.scales.end());
+    }
+    kernels::pack_matrix(shape, rows.data(), scales.data(), to);
+    return;
+  }
+  std::vector<float> rows;
+  for (const std::string& name : names) {
+    const auto values = stored_.values(name);
+    rows.insert(rows.end(), values.begin(), values.end());
+  }
+  kernels::pack_matrix(shape, rows.data(), to);
+}
+
+void WeightPacker::tensor(const std::string& name, const float*& values) {
+  const StoredTensor stored = stored_.tensor(name);
+  computed(
+      stored.rows() * stored.row_values(), [=, this] { return stored_.values(name); }, values);
+}
+
+void WeightPacker::computed(int64_t count, Values compute, const float*& values) {
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  parts_.push_back(
+      {.bytes = bytes,
+       .pack = [=, compute = std::move(compute)](
+                   std::byte* to) { std::memcpy(to, compute().data(), bytes); },
+       .use = [&values](const std::byte* at) { values = reinterpret_cast<const float*>(at); }});
+}
+
+}  // namespace convseq
