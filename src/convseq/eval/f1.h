@@ -17,4 +17,8 @@ Statistic f1_of(std::span<const Outcome> outcomes, const std::string& positive_l
 // label is wrong, but no class of its own.
 Statistic macro_f1_of(std::span<const Outcome> outcomes, const std::vector<std::string>& labels);
 
+// The F1 of the counts summed over `labels`, so that frequent labels weigh more. With one label per
+// example it is the accuracy, as long as all answers are labels.
+Statistic micro_f1_of(std::span<const Outcome> outcomes, const std::vector<std::string>& labels);
+
 }  // namespace convseq

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "convseq/data/task/label_kind.h"
 #include "convseq/data/task/metric.h"
 #include "convseq/eval/bootstrap.h"
 #include "convseq/eval/outcome.h"
@@ -14,6 +15,7 @@ namespace convseq {
 struct LabelSet {
   std::vector<std::string> all = {};  // none: answers are free text
   std::string positive = {};          // the class of Metric::F1
+  LabelKind kind = LabelKind::Single;
 };
 
 // The metric as a function of a sample of the outcomes. Whatever needs the texts is computed once,

@@ -41,9 +41,11 @@ Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& option
                 .by_category = score_by_category(outcomes, options),
                 .collapse = find_collapse(outcomes)};
   if (options.labels.all.empty()) return report;
-  report.confusion = confusion_of(outcomes);
-  report.classes = class_scores(report.confusion, options.labels.all);
-  report.majority = majority_of(report.confusion);
+  Confusion confusion = confusion_of(outcomes);
+  report.classes = class_scores(confusion, options.labels.all);
+  if (options.labels.kind == LabelKind::Multi) return report;
+  report.majority = majority_of(confusion);
+  report.confusion = std::move(confusion);
   return report;
 }
 

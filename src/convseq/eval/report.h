@@ -13,9 +13,9 @@ namespace convseq {
 struct Report {
   std::vector<Score> scores = {};  // the first one selects the best model
   std::map<std::string, std::vector<Score>> by_category = {};
-  // Only for tasks with labels:
+  std::vector<ClassScore> classes = {};  // only for tasks with labels
+  // Only for tasks with one label per example:
   Confusion confusion = {};
-  std::vector<ClassScore> classes = {};
   std::optional<Majority> majority = {};
   std::optional<Collapse> collapse = {};
   std::optional<TokenScore> tokens = {};  // if the likelihood of the targets was computed

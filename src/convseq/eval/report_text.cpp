@@ -125,6 +125,7 @@ std::string describe(const std::string& title, const Report& report, const RowTo
   if (!report.classes.empty()) {
     const bool few = report.classes.size() <= kClassesInATable;
     text += "\n" + class_table(report);
+    if (report.confusion.empty()) return text;
     text += few ? "\n" + confusion_table(report) : "\n" + largest_confusions(report);
   }
   return text;

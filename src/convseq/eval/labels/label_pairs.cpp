@@ -1,0 +1,31 @@
+#include "convseq/eval/labels/label_pairs.h"
+
+#include <algorithm>
+
+namespace convseq {
+
+std::vector<LabelPair> label_pairs(const Outcome& outcome) {
+  if (!outcome.label_sets) return {{truth_of(outcome), single_spaced(outcome.prediction)}};
+  const auto& [predicted, truths] = *outcome.label_sets;
+  const auto has = [](const std::vector<std::string>& set, const std::string& label) {
+    return std::find(set.begin(), set.end(), label) != set.end();
+  };
+  std::vector<LabelPair> pairs;
+  for (const std::string& label : truths) {
+    const std::string name = single_spaced(label);
+    pairs.push_back({.truth = name, .answer = has(predicted, label) ? name : ""});
+  }
+  for (const std::string& label : predicted) {
+    if (!has(truths, label)) pairs.push_back({.truth = "", .answer = single_spaced(label)});
+  }
+  return pairs;
+}
+
+std::vector<std::string> true_labels(const Outcome& outcome) {
+  if (!outcome.label_sets) return {truth_of(outcome)};
+  std::vector<std::string> labels;
+  for (const std::string& label : outcome.label_sets->truth) labels.push_back(single_spaced(label));
+  return labels;
+}
+
+}  // namespace convseq
