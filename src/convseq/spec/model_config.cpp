@@ -43,6 +43,7 @@ void visit_fields(Config& config, Visit visit) {
   visit("tie_embeddings", config.tie_embeddings);
   visit("classes", config.classes);
   visit("labels", config.labels);
+  visit("label_kind", config.label_kind);
   visit("dropout", config.dropout);
   visit("tap_dropout", config.tap_dropout);
   visit("pad_token_id", config.pad_token_id);
@@ -82,6 +83,10 @@ struct Writer {
     if (value.values.size() == 1) json[key] = value.values[0];
     if (value.values.size() > 1) json[key] = value.values;
   }
+  // Left out where it is the default, so that older versions read the file.
+  void operator()(const char* key, LabelKind value) const {
+    if (value != LabelKind::Single) json[key] = std::string(name_of(value));
+  }
 };
 
 void check_sizes(const ConfigCheck& check) {
@@ -114,6 +119,9 @@ void check_classes(const ConfigCheck& check) {
   check.within("classes", classes, {0, kLargestSize});
   if (!labels.empty() && std::ssize(labels) != classes) {
     check.refuse("labels", "has {} entries for {} classes", labels.size(), classes);
+  }
+  if (check.config().label_kind == LabelKind::Multi && classes == 0) {
+    check.refuse("label_kind", "is \"multi\", which needs a classification head: classes is 0");
   }
   for (auto label = labels.begin(); label != labels.end(); ++label) {
     if (std::find(labels.begin(), label, *label) != label)

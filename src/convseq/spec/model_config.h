@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "convseq/base/file/json_file.h"
+#include "convseq/data/task/label_kind.h"
 #include "convseq/spec/layer_kinds.h"
 #include "convseq/spec/mixer_kind.h"
 
@@ -57,6 +58,7 @@ struct ModelConfig {
   bool tie_embeddings = true;
   int64_t classes = 0;              // > 0: a linear head on the mean of the encoder's output
   std::vector<std::string> labels;  // the names of the classes, one per class; may be empty
+  LabelKind label_kind = LabelKind::Single;  // of the head: a softmax, or a sigmoid per class
   double dropout = 0;
   double tap_dropout = 0;
 
