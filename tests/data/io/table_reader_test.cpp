@@ -95,7 +95,9 @@ TEST(TableReader, ReadsFastTextFiles) {
   EXPECT_EQ(table_of(folder.file("a.ft.gz", gzip(lines))), expected);
   const auto bad = folder.file("b.ft", "__label__a __label__b Both.\nNeither.\n__label__a One.\n");
   EXPECT_EQ(message_of<Error>([&] { table_of(bad); }),
-            bad.string() + ":1: has 2 labels (a, b); several labels per text are not supported");
+            bad.string() +
+                ":1: has 2 labels (a, b); several labels per text need a task with "
+                "label_kind multi");
   BadLines skipped(OnBadLine::Skip);
   EXPECT_EQ(table_of(bad, {.lines = {.bad_lines = &skipped}}), (Table{{"label=a", "text=One."}}));
   EXPECT_EQ(skipped.skipped(), 2);

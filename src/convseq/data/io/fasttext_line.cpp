@@ -1,9 +1,5 @@
 #include "convseq/data/io/fasttext_line.h"
 
-#include <fmt/ranges.h>
-
-#include <vector>
-
 #include "convseq/base/error.h"
 #include "convseq/text/trim.h"
 
@@ -25,9 +21,7 @@ FastTextLine FastTextLine::parse(std::string_view line) {
   }
   require(!labels.empty(), "has no {}; fastText's lines begin with one: {}good A fine film.",
           kPrefix, kPrefix);
-  require(labels.size() == 1, "has {} labels ({}); several labels per text are not supported",
-          labels.size(), fmt::join(labels, ", "));
-  return {.label = std::move(labels.front()), .text = trimmed(text)};
+  return {.labels = std::move(labels), .text = trimmed(text)};
 }
 
 }  // namespace convseq

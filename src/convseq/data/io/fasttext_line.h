@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace convseq {
 
@@ -9,10 +10,10 @@ namespace convseq {
 struct FastTextLine {
   static constexpr std::string_view kPrefix = "__label__";
 
-  std::string label;  // without the prefix
-  std::string text;   // the other words
+  std::vector<std::string> labels;  // without the prefix
+  std::string text;                 // the other words
 
-  // An Error where the line has no label, or several: an example has one answer here.
+  // An Error where the line has no label.
   static FastTextLine parse(std::string_view line);
 };
 

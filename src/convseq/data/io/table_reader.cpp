@@ -131,7 +131,10 @@ void TableReader::take_row(Row& row) {
   }
   if (form_ == Form::FastText) {
     FastTextLine line = FastTextLine::parse(line_);
-    row.add("label", std::move(line.label));
+    require(options_.label_lists || line.labels.size() == 1,
+            "has {} labels ({}); several labels per text need a task with label_kind multi",
+            line.labels.size(), fmt::join(line.labels, ", "));
+    row.add("label", std::move(line.labels));
     row.add("text", std::move(line.text));
     return;
   }

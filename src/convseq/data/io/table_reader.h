@@ -12,6 +12,7 @@ namespace convseq {
 struct TableReaderOptions {
   std::vector<std::string> columns;  // of a CSV or TSV file without a header line
   std::vector<std::string> needed;   // columns that the file must have
+  bool label_lists = false;          // fastText's lines may have several labels
   LineReaderOptions lines;
 };
 

@@ -10,6 +10,7 @@
 namespace convseq {
 namespace {
 
+constexpr const char* kNoLabel = "(no label)";
 constexpr size_t kFreeText = 100;  // with more different targets they are not counted
 
 int64_t count_words(const std::string& text) {
@@ -72,7 +73,12 @@ SplitSummary summarise_split(const Task& task, const std::string& split,
       sources.push_back(count_words(example.source.text));
       target_lengths.push_back(count_words(example.target));
     }
-    if (targets.size() <= kFreeText) ++targets[example.target];
+    if (task.label_kind == LabelKind::Multi) {
+      for (const std::string& label : example.labels) ++targets[label];
+      if (example.labels.empty()) ++targets[kNoLabel];
+    } else if (targets.size() <= kFreeText) {
+      ++targets[example.target];
+    }
     if (!task.category.empty()) ++categories[example.category];
     if (summary.examples.size() < options.examples) summary.examples.push_back(example);
   }

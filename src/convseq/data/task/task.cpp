@@ -16,13 +16,57 @@ bool contains(const Range& range, const Value& value) {
   return std::find(range.begin(), range.end(), value) != range.end();
 }
 
+void check_label_sets(const Task& task, const std::string& origin) {
+  require(task.answers.empty(), "{}: answers is of tasks with one label; label_kind is multi",
+          origin);
+  require(task.label_columns.empty() || task.target.pattern().empty(),
+          "{}: one of target and label_columns is needed, and not both", origin);
+  const auto& fields = task.target.fields();
+  require(!task.label_columns.empty() ||
+              (fields.size() == 1 && task.target.pattern() == "{" + fields.front() + "}"),
+          "{}: target is \"{}\"; of a multi-label task it names the one field with its labels, as "
+          "{{labels}} does",
+          origin, task.target.pattern());
+}
+
+std::string brief_list(const std::vector<std::string>& labels) {
+  constexpr size_t kShown = 12;
+  const auto end = labels.begin() + static_cast<std::ptrdiff_t>(std::min(labels.size(), kShown));
+  std::string text = fmt::format("{}", fmt::join(labels.begin(), end, ", "));
+  if (labels.size() > kShown) text += fmt::format(", … ({} in all)", labels.size());
+  return text;
+}
+
 }  // namespace
+
+void Task::use_label_sets() {
+  label_kind = LabelKind::Multi;
+  metrics = {Metric::MicroF1, Metric::MacroF1};
+  if (!labels.empty()) return;
+  for (const std::string& column : label_columns) labels.push_back(label_of(column));
+}
+
+std::string Task::label_of(const std::string& text) const {
+  const auto found = label_map.find(text);
+  return found == label_map.end() ? text : found->second;
+}
+
+void Task::require_label(const std::string& label) const {
+  require(labels.empty() || contains(labels, label),
+          "the label \"{}\" is not in the task's list: {}", brief_text(label), brief_list(labels));
+}
 
 void Task::check(const std::string& origin) const {
   require(!source.fields().empty(), "{}: source \"{}\" puts in no field; write {{name}} for one",
           origin, source.pattern());
-  require(target.pattern().empty() != answers.empty(),
-          "{}: one of target and answers is needed, and not both", origin);
+  if (label_columns.empty()) {
+    require(target.pattern().empty() != answers.empty(),
+            "{}: one of target and answers is needed, and not both", origin);
+  }
+  if (label_kind == LabelKind::Multi) check_label_sets(*this, origin);
+  require(label_kind == LabelKind::Multi || (label_columns.empty() && label_separator.empty()),
+          "{}: {} is of multi-label tasks; label_kind is {}", origin,
+          label_columns.empty() ? "label_separator" : "label_columns", name_of(label_kind));
   require(cut.empty() || contains(source.fields(), cut),
           "{}: cut is {}, which is no field of source; allowed: {}", origin, cut,
           fmt::join(source.fields(), ", "));
@@ -36,7 +80,8 @@ void Task::check(const std::string& origin) const {
   }
   require(!contains(labels, ""), "{}: labels names an empty one", origin);
   for (const auto& [from, to] : label_map) {
-    require(labels.empty() || contains(labels, to),
+    const bool is_no_label = label_kind == LabelKind::Multi && to.empty();
+    require(labels.empty() || contains(labels, to) || is_no_label,
             "{}: label_map: {} becomes {}, which is no label", origin, from, to);
   }
   require(positive_label.empty() || contains(labels, positive_label),
@@ -72,6 +117,7 @@ std::vector<std::string> Task::needed_fields() const {
   std::vector<std::string> fields = source.fields();
   fields.insert(fields.end(), target.fields().begin(), target.fields().end());
   if (!answers.empty()) fields.push_back(answers);
+  fields.insert(fields.end(), label_columns.begin(), label_columns.end());
   if (!category.empty()) fields.push_back(category);
   for (const auto& [field, values] : drop) fields.push_back(field);
   return fields;

@@ -26,6 +26,7 @@ void erase(TextTemplate::Rendered& source, size_t begin, size_t end) {
 
 TaskEncoder::TaskEncoder(const Task& task, const Tokenizer& tokenizer)
     : tokenizer_(tokenizer),
+      has_target_text_(task.label_kind == LabelKind::Single),
       source_limit_(static_cast<size_t>(task.max_source_tokens - 1)),
       target_limit_(static_cast<size_t>(task.max_target_tokens - 1)) {
   const auto& fields = task.source.fields();
@@ -34,7 +35,8 @@ TaskEncoder::TaskEncoder(const Task& task, const Tokenizer& tokenizer)
 }
 
 Example TaskEncoder::encode(const TaskExample& example) {
-  Example ids{tokenizer_.encode(example.source.text), tokenizer_.encode(example.target)};
+  Example ids{.source = tokenizer_.encode(example.source.text), .target = {}};
+  if (has_target_text_) ids.target = tokenizer_.encode(example.target);
   if (ids.source.size() > source_limit_) {
     ++sources_cut_;
     ids.source = fit(example.source);

@@ -29,6 +29,7 @@ class TaskEncoder {
                                   const std::vector<Token>& tokens) const;
 
   const Tokenizer& tokenizer_;
+  bool has_target_text_;                // label sets are never written as text
   size_t source_limit_, target_limit_;  // without the EOS
   size_t cut_first_;  // the place of `cut` among the source's fields, or past them
   int64_t sources_cut_ = 0, targets_cut_ = 0;

@@ -30,7 +30,8 @@ TextTemplate template_from(const JsonObject& json, const std::string& key) {
 Task Task::from_json(const JsonObject& json) {
   json.allow_only({"name", "description", "files", "columns", "source", "target", "answers",
                    "category", "labels", "label_map", "positive_label", "metrics", "drop",
-                   "max_source_tokens", "max_target_tokens", "cut"});
+                   "label_kind", "label_separator", "label_columns", "max_source_tokens",
+                   "max_target_tokens", "cut"});
   Task task;
   task.name = json.get<std::string>("name");
   task.description = json.get_or<std::string>("description", "");
@@ -53,6 +54,12 @@ Task Task::from_json(const JsonObject& json) {
     task.label_map[trimmed(label)] = trimmed(label_map.get<std::string>(label));
   }
   task.positive_label = trimmed(json.get_or("positive_label", task.positive_label));
+  task.label_separator = json.get_or("label_separator", task.label_separator);
+  task.label_columns = json.get_or("label_columns", task.label_columns);
+  const bool sets = !task.label_separator.empty() || !task.label_columns.empty();
+  if (json.get_or("label_kind", sets ? LabelKind::Multi : LabelKind::Single) == LabelKind::Multi) {
+    task.use_label_sets();
+  }
   task.metrics = json.get_or("metrics", task.metrics);
   const JsonObject drop = inner(json, "drop");
   for (const std::string& field : keys_of(drop)) {
@@ -78,6 +85,9 @@ Json Task::to_json() const {
   add("labels", labels);
   add("label_map", label_map);
   add("positive_label", positive_label);
+  if (label_kind != LabelKind::Single) json["label_kind"] = name_of(label_kind);
+  add("label_separator", label_separator);
+  add("label_columns", label_columns);
   json["metrics"] = Json::array();
   for (const Metric metric : metrics) json["metrics"].push_back(name_of(metric));
   add("drop", drop);

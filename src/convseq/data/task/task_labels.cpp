@@ -12,7 +12,11 @@ std::vector<std::string> labels_in(const Task& task, const std::string& split,
   std::set<std::string> labels;
   TaskReader reader(task, split, std::move(options));
   for (TaskExample example; reader.next(example);) {
-    labels.insert(example.target);
+    if (task.label_kind == LabelKind::Multi) {
+      labels.insert(example.labels.begin(), example.labels.end());
+    } else {
+      labels.insert(example.target);
+    }
     require(labels.size() <= kMost,
             "{}: the split {} has more than {} different targets; are they free text? {} names "
             "the labels",

@@ -3,22 +3,11 @@
 #include <fmt/ranges.h>
 
 #include "convseq/base/error.h"
-#include "convseq/base/file/json_file.h"
+#include "convseq/data/task/row_labels.h"
 #include "convseq/text/trim.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
-namespace {
-
-std::string brief_list(const std::vector<std::string>& labels) {
-  constexpr size_t kShown = 12;
-  const auto end = labels.begin() + static_cast<std::ptrdiff_t>(std::min(labels.size(), kShown));
-  std::string text = fmt::format("{}", fmt::join(labels.begin(), end, ", "));
-  if (labels.size() > kShown) text += fmt::format(", … ({} in all)", labels.size());
-  return text;
-}
-
-}  // namespace
 
 fs::path find_task_file(const Task& task, const fs::path& file, const fs::path& data) {
   if (file == "-") return file;
@@ -66,8 +55,10 @@ bool TaskReader::next(TaskExample& example) {
 
 bool TaskReader::open_next_file() {
   if (opened_ == files_.size()) return false;
+  const bool is_multi = task_.label_kind == LabelKind::Multi;
   table_.emplace(files_[opened_++], TableReaderOptions{.columns = task_.columns,
                                                        .needed = task_.needed_fields(),
+                                                       .label_lists = is_multi,
                                                        .lines = options_.lines});
   return true;
 }
@@ -81,12 +72,12 @@ bool TaskReader::is_dropped(const Row& row) const {
 
 void TaskReader::fill(const Row& row, TaskExample& example) const {
   example.source = task_.source.render(row);
-  example.answers = answers_in(row);
-  for (std::string& answer : example.answers) {
-    require(task_.labels.empty() ||
-                std::find(task_.labels.begin(), task_.labels.end(), answer) != task_.labels.end(),
-            "the label \"{}\" is not in the task's list: {}", brief_text(answer),
-            brief_list(task_.labels));
+  if (task_.label_kind == LabelKind::Multi) {
+    example.labels = row_labels(task_, row);
+    example.answers = {fmt::format("{}", fmt::join(example.labels, ", "))};
+  } else {
+    example.answers = answers_in(row);
+    for (const std::string& answer : example.answers) task_.require_label(answer);
   }
   example.target = example.answers.front();
   example.category = task_.category.empty() ? "" : row.text(task_.category);
@@ -95,23 +86,20 @@ void TaskReader::fill(const Row& row, TaskExample& example) const {
 // An empty field, or JSON's null, is no answer, unless the task's label_map says what it stands
 // for.
 std::vector<std::string> TaskReader::answers_in(const Row& row) const {
-  const auto mapped = [&](const std::string& answer) {
-    const auto found = task_.label_map.find(answer);
-    return found == task_.label_map.end() ? answer : found->second;
-  };
   std::vector<std::string> answers;
   if (task_.answers.empty()) {
     const auto& fields = task_.target.fields();
     const bool empty = std::all_of(fields.begin(), fields.end(), [&](const std::string& field) {
       return trimmed(row.text(field)).empty();
     });
-    const std::string answer = mapped(trimmed(task_.target.render(row).text));
+    const std::string answer = task_.label_of(trimmed(task_.target.render(row).text));
     require(!answer.empty() && (!empty || fields.empty() || task_.label_map.contains("")),
             "has no target: {} is empty", fmt::join(fields, ", "));
     return {answer};
   }
   for (const std::string& item : row.field(task_.answers).items) {
-    if (std::string answer = mapped(trimmed(item)); !answer.empty()) answers.push_back(answer);
+    if (std::string answer = task_.label_of(trimmed(item)); !answer.empty())
+      answers.push_back(answer);
   }
   require(!answers.empty(), "the field {} lists no answer", task_.answers);
   return answers;

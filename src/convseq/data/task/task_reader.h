@@ -15,6 +15,7 @@ struct TaskExample {
   TextTemplate::Rendered source;
   std::string target;
   std::vector<std::string> answers;  // every acceptable target; the first is `target`
+  std::vector<std::string> labels;   // of a multi-label task; `target` is then their list as text
   std::string category;
 };
 
@@ -24,8 +25,8 @@ struct TaskReaderOptions {
 };
 
 // The examples of one split of a task, in the order of its files. A row without a field that the
-// task needs, without an answer, or with a label that is not in the task's list, is bad. Answers
-// lose the white space at their ends.
+// task needs, without an answer (unless the task is multi-label), or with a label that is not in
+// the task's list, is bad. Answers lose the white space at their ends.
 class TaskReader {
  public:
   TaskReader(const Task& task, const std::string& split, TaskReaderOptions options = {});
