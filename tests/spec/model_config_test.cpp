@@ -52,6 +52,9 @@ TEST(ModelConfig, RefusesByKeyValueAndWhatIsAllowed) {
       {"encoder_attention_layers", {1, 1}, "encoder_attention_layers names layer 1 twice"},
       {"dropout", 1.0, "dropout is 1; allowed: 0 to 0.99"},
       {"glu", 1, "glu is 1; allowed: true, false"},
+      {"label_kind", "many", "label_kind is \"many\"; allowed: single, multi"},
+      {"label_kind", "multi",
+       "label_kind is \"multi\", which needs a classification head: classes is 0"},
       {"pad_token_id", 100, "pad_token_id is 100; allowed: 0 to 99"},
       {"mixer", "gated", "glu is true, but mixer gated has gates of its own; allowed: false"},
       {"model_type", "bert", "model_type is \"bert\"; allowed: convseq"},
@@ -88,6 +91,14 @@ TEST(ModelConfig, ReadsWhatItWrites) {
     const ModelConfig config = find_model_config(name, {"decoder_kernel_sizes=5", "dropout=0.1"});
     EXPECT_EQ(ModelConfig::from_json({config.to_json(), name}), config) << name;
   }
+}
+
+TEST(ModelConfig, NamesTheKindOfItsLabelsOnlyIfThereAreSeveral) {
+  ModelConfig config = find_model_config("paper-light-tiny", {"classes=3", "decoder_layers=0"});
+  EXPECT_FALSE(config.to_json().contains("label_kind"));
+  config.label_kind = LabelKind::Multi;
+  EXPECT_EQ(config.to_json()["label_kind"], "multi");
+  EXPECT_EQ(ModelConfig::from_json({config.to_json(), "x.json"}), config);
 }
 
 TEST(Presets, AreAFamilyPerMixerInFourSizes) {
