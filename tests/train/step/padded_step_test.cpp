@@ -14,15 +14,16 @@ namespace {
 struct Case {
   std::string family;
   bool pooled = false;
+  bool label_sets = false;
   bool frozen = false;
   bool weighted = false;
   int64_t micro_batch = 0;
 };
 
 std::string describe(const Case& each) {
-  return fmt::format("{}{}{}{} micro-batch {}", each.family, each.pooled ? " pooled" : "",
-                     each.frozen ? " frozen" : "", each.weighted ? " weighted" : "",
-                     each.micro_batch);
+  return fmt::format("{}{}{}{}{} micro-batch {}", each.family, each.pooled ? " pooled" : "",
+                     each.label_sets ? " label sets" : "", each.frozen ? " frozen" : "",
+                     each.weighted ? " weighted" : "", each.micro_batch);
 }
 
 std::vector<Case> cases() {
@@ -30,22 +31,28 @@ std::vector<Case> cases() {
   for (const std::string& family : preset_families()) all.push_back({.family = family});
   all.push_back({.family = "paper-light", .pooled = true});
   all.push_back({.family = "paper-transformer", .pooled = true, .weighted = true});
+  all.push_back({.family = "paper-light", .pooled = true, .label_sets = true, .weighted = true});
   all.push_back({.family = "paper-dynamic", .frozen = true});
   all.push_back({.family = "paper-light", .weighted = true, .micro_batch = 2});
   all.push_back({.family = "paper-transformer", .micro_batch = 3});
   return all;
 }
 
+constexpr int64_t kClasses = 3;
+
+// The targets of a head: a class, or a 0 or 1 for each class.
+int64_t head_width(const Case& each) { return each.label_sets ? kClasses : 1; }
+
 // A batch of rows of different lengths, as in fine-tuning.
 Batch ragged(const Case& each, int64_t rows, int64_t source, int64_t target) {
-  Batch batch = learner_batch(rows, source, each.pooled ? 1 : target);
+  Batch batch = learner_batch(rows, source, each.pooled ? head_width(each) : target);
   for (int64_t row = 1; row < rows; ++row) {
     const auto i = static_cast<size_t>(row);
     batch.source_lengths[i] -= row % source;
     if (!each.pooled) batch.target_lengths[i] -= row % target;
   }
   if (each.pooled) {
-    for (int64_t& label : batch.target) label %= 3;
+    for (int64_t& label : batch.target) label %= each.label_sets ? 2 : kClasses;
   }
   if (each.weighted) {
     for (int64_t row = 0; row < rows; ++row)
@@ -59,7 +66,13 @@ Learner learner(const Case& each, torch::Device device, torch::Dtype type,
   TrainStepOptions options = given;
   options.pooled = each.pooled;
   std::vector<std::string> overrides = more;
-  if (each.pooled) overrides.insert(overrides.end(), {"classes=3", "decoder_layers=0"});
+  if (each.pooled) {
+    overrides.insert(overrides.end(), {fmt::format("classes={}", kClasses), "decoder_layers=0"});
+  }
+  if (each.label_sets) {
+    overrides.push_back("label_kind=multi");
+    options.positive_weights = torch::tensor({1.0, 2.5, 0.5});
+  }
   // With a large eps, gradients near zero, whose sign is rounding noise, have little effect.
   return {each.family + "-tiny", device,    type,       {.eps = 1e-2}, options,
           /*d_kv=*/64,           overrides, each.frozen};
@@ -72,8 +85,8 @@ void expect_padding_to_change_nothing(torch::Device device, torch::Dtype type, d
     std::vector<Batch> plain, wide;
     for (const int64_t width : {9, 12, 5, 9, 12, 5}) {
       plain.push_back(ragged(each, 4, width, 3));
-      wide.push_back(
-          padded(plain.back(), {.rows = 6, .source = 14, .target = each.pooled ? 1 : 5}));
+      wide.push_back(padded(
+          plain.back(), {.rows = 6, .source = 14, .target = each.pooled ? head_width(each) : 5}));
     }
     Learner expected = learner(each, device, type, {.graph = false});
     Learner found = learner(each, device, type, {.capture = {.tune_matmuls = false}});
@@ -104,7 +117,9 @@ class GpuPaddedStep : public ::testing::Test {
     for (int i = 0; i < count; ++i) {
       const Batch batch = ragged(each, 4, 5 + i % 3 * 4, 3);
       batches.push_back(padded(batch, {.rows = 4, .source = 6 + i % 3 * 4, .target = 4}));
-      if (each.pooled) batches.back() = padded(batch, {.rows = 4, .source = 20, .target = 1});
+      if (each.pooled) {
+        batches.back() = padded(batch, {.rows = 4, .source = 20, .target = head_width(each)});
+      }
     }
     return batches;
   }

@@ -9,6 +9,7 @@
 #include "convseq/base/error.h"
 #include "convseq/ops/linear.h"
 #include "convseq/train/optim/clip.h"
+#include "convseq/train/step/class_loss.h"
 
 namespace convseq {
 namespace {
@@ -59,25 +60,18 @@ TokenLoss token_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainSte
 
 torch::Tensor wide(const torch::Tensor& x) { return x.to(at::toOpMathType(x.scalar_type())); }
 
-// There are few classes, so all logits fit in memory.
-TokenLoss class_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
+TokenLoss head_loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
   const auto encoded = model.encode(inputs.source, inputs.source_lengths);
   const auto logits = wide(model.classify(encoded, inputs.source_lengths));
-  const auto labels = inputs.labels.flatten();
-  const auto no_label = labels == kIgnoredLabel;  // padding rows
-  const auto log_p = logits.log_softmax(1).masked_fill(no_label.unsqueeze(1), 0);
-  const auto nll = -log_p.gather(1, labels.clamp_min(0).unsqueeze(1)).squeeze(1);
-  auto loss = nll * (1 - options.label_smoothing) - log_p.mean(1) * options.label_smoothing;
-  if (inputs.weights.defined()) loss = loss * inputs.weights;
-  return {.loss_sum = loss.sum(torch::kFloat64),
-          .nll_sum = nll.sum(torch::kFloat64),
-          .z_loss_sum = torch::zeros({}, loss.options()),
-          .correct = (logits.argmax(1) == labels).sum(),
-          .tokens = no_label.logical_not().sum()};
+  const ClassLossOptions loss{.label_smoothing = options.label_smoothing,
+                              .weights = inputs.weights,
+                              .positives = options.positive_weights};
+  return model.config().label_kind == LabelKind::Multi ? label_set_loss(logits, inputs.labels, loss)
+                                                       : class_loss(logits, inputs.labels, loss);
 }
 
 TokenLoss loss_of(Seq2Seq& model, const ModelBatch& inputs, const TrainStepOptions& options) {
-  return options.pooled ? class_loss_of(model, inputs, options)
+  return options.pooled ? head_loss_of(model, inputs, options)
                         : token_loss_of(model, inputs, options);
 }
 
@@ -123,6 +117,10 @@ TrainStep::TrainStep(Seq2Seq& model, MasterWeights& weights, Optimizer& optimize
                {.overlap = !options.recompute, .masters = weights.masters_of(model.parameters())}) {
   model_.recompute_blocks(options.recompute);
   const auto device = model_.output_matrix().device();
+  if (options_.positive_weights.defined()) {
+    options_.positive_weights = options_.positive_weights.to(
+        device, at::toOpMathType(model_.output_matrix().scalar_type()));
+  }
   if (can_be_captured(device)) graphs_.emplace(device, options.capture.max_graphs);
 }
 

@@ -25,8 +25,11 @@ struct TrainStepOptions {
   double clip_norm = 1.0;
   double label_smoothing = 0;
   double z_loss = 0;
-  bool pooled = false;     // a head on the mean encoder output; a target is its class
-  bool recompute = false;  // activation checkpointing: recompute in the backward pass
+  // A head on the mean encoder output. A target is its class or, for LabelKind::Multi, a 0 or 1 for
+  // each class.
+  bool pooled = false;
+  torch::Tensor positive_weights = {};  // [classes]: of the ones of LabelKind::Multi; default 1
+  bool recompute = false;               // activation checkpointing: recompute in the backward pass
   // On a GPU, a step is captured as a CUDA graph when the shapes of its batches occur for the
   // second time, and replayed from then on. Graphs keep their memory, so batches should have few
   // shapes.
