@@ -68,6 +68,20 @@ Task named_task(const TaskFlags& flags, const std::optional<Task>& remembered) {
   return find_task(remembered->name);
 }
 
+// After the labels are known, and before the metrics are chosen.
+void set_label_kind(const TaskFlags& flags, Task& task) {
+  const bool sets = !flags.label_separator.empty() || !flags.label_columns.empty();
+  if (!sets && !flags.label_kind) return;
+  require(flags.task.empty() || is_table(flags), "{}: the task {} has its own labels",
+          flags.label_kind              ? "--label-kind"
+          : flags.label_columns.empty() ? "--label-separator"
+                                        : "--label-columns",
+          task.name);
+  task.label_separator = flags.label_separator;
+  task.label_columns = flags.label_columns;
+  if (flags.label_kind.value_or(LabelKind::Multi) == LabelKind::Multi) task.use_label_sets();
+}
+
 }  // namespace
 
 void add_task_flags(CLI::App& command, TaskFlags& flags) {
@@ -86,11 +100,21 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
       "--source", flags.source, "Input template with column names, such as 'review: {text}'");
   CLI::Option* target =
       command.add_option("--target", flags.target, "Output template, such as '{label}'");
-  source->needs(target);
   target->needs(source);
   command.add_option("--labels", flags.labels, "All labels of the table, separated by commas")
       ->delimiter(',');
-  command.add_option("--positive-label", flags.positive_label, "Positive class for the metric f1");
+  add_enum(command, "--label-kind", flags.label_kind,
+           "Labels per row of the table: one, or any number, which are the items of a JSON list");
+  command.add_option("--label-separator", flags.label_separator,
+                     "Text between the labels of a row with several, such as '|'");
+  command
+      .add_option(
+          "--label-columns", flags.label_columns,
+          "Columns that hold 1 if a row has the label of that name and else 0, separated by "
+          "commas; instead of --target")
+      ->delimiter(',');
+  command.add_option("--positive-label", flags.positive_label,
+                     "Positive class of f1, roc_auc, average_precision and of a threshold");
   add_enums(command, "--metrics", flags.metrics, "Metrics; the first one selects the best model");
   add_count(command, "--max-source-tokens", flags.max_source_tokens,
             "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
@@ -102,12 +126,15 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
 Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
   Task task = named_task(flags, remembered);
   const bool own_labels = flags.task.empty() || is_table(flags);
+  require(flags.source.empty() || !flags.target.empty() || !flags.label_columns.empty(),
+          "--source requires --target or --label-columns");
   require(flags.labels.empty() || own_labels, "--labels: the task {} has its own labels",
           task.name);
   if (!flags.labels.empty()) {
     task.labels.clear();
     for (const std::string& label : flags.labels) task.labels.push_back(trimmed(label));
   }
+  set_label_kind(flags, task);
   if (!flags.positive_label.empty()) task.positive_label = trimmed(flags.positive_label);
   if (!flags.metrics.empty()) task.metrics = flags.metrics;
   const auto has = [](const auto& list, const auto& value) {

@@ -16,6 +16,9 @@ struct TaskFlags {
   std::string data = "data";
   std::string source, target;
   std::vector<std::string> labels;
+  std::optional<LabelKind> label_kind;  // none: multi if one of the next two is given, else single
+  std::string label_separator;
+  std::vector<std::string> label_columns;
   std::string positive_label;
   std::vector<Metric> metrics;                           // none: the task's
   int64_t max_source_tokens = 0, max_target_tokens = 0;  // 0: the task's

@@ -155,7 +155,6 @@ Task ad_hoc_task(const std::string& source, const std::string& target, SplitFile
   task.files = std::move(files);
   task.source = TextTemplate(source);
   task.target = TextTemplate(target);
-  task.check(task.name);
   return task;
 }
 

@@ -69,7 +69,8 @@ std::vector<std::string> task_names();
 // A task's name, or a task file.
 Task find_task(const std::string& name_or_path);
 
-// A task without a task file: the user's tables and two templates.
+// A task without a task file: the user's tables and two templates. The caller may set more, and
+// checks it.
 Task ad_hoc_task(const std::string& source, const std::string& target, SplitFiles files);
 
 }  // namespace convseq
