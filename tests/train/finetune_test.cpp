@@ -43,6 +43,29 @@ class Finetuning : public ::testing::Test {
     return find_task(folder_.file("task.json", json.dump()).string());
   }
 
+  // The same documents, each with any of three labels.
+  Task label_sets_task() {
+    std::string lines;
+    for (int i = 0; i < 32; ++i) {
+      Json labels = Json::array();
+      for (const char* label : {"old", "green", "round"}) {
+        if (Random(9, {static_cast<uint64_t>(i), static_cast<uint64_t>(label[0])}).below(2) == 0)
+          labels.push_back(label);
+      }
+      lines +=
+          Json{{"text", testing::small_document(i).substr(0, 60)}, {"kinds", labels}}.dump() + "\n";
+    }
+    folder_.file("kinds.jsonl", lines);
+    const Json json = {{"name", "kinds"},
+                       {"files", {{"train", "kinds.jsonl"}, {"validation", "kinds.jsonl"}}},
+                       {"source", "kinds: {text}"},
+                       {"target", "{kinds}"},
+                       {"label_kind", "multi"},
+                       {"labels", {"green", "old", "round"}},
+                       {"max_source_tokens", 48}};
+    return find_task(folder_.file("kinds.json", json.dump()).string());
+  }
+
   FinetuneOptions options(const std::string& out, const std::string& family = "paper-light") {
     FinetuneOptions options;
     options.out = folder_ / out;
@@ -84,6 +107,56 @@ TEST_F(Finetuning, EveryMixerLearns32ExamplesByHeart) {
     EXPECT_LT(done.training.loss, 1e-3) << family;
     EXPECT_EQ(done.reports.at("validation").scores[0].value, 1.0) << family;
   }
+}
+
+TEST_F(Finetuning, AHeadWithSigmoidsLearnsAnyNumberOfLabelsPerExample) {
+  auto run = options("sets");
+  run.task = label_sets_task();
+  run.form = AnswerForm::Pooled;
+  run.limits.steps = 300;
+  run.batch_rows = 32;
+  const FinetuneSummary done = finetune(run);
+  EXPECT_LT(done.training.loss, 1e-2);
+  const Report& report = done.reports.at("validation");
+  EXPECT_EQ(report.scores[0].metric, Metric::MicroF1);
+  EXPECT_EQ(report.scores[0].value, 1.0);
+  EXPECT_EQ(report.scores[1].value, 1.0);
+  ASSERT_EQ(report.classes.size(), 3u);
+  EXPECT_GT(report.classes[0].support + report.classes[1].support + report.classes[2].support, 32);
+  const auto model = load_model(folder_ / "sets");
+  EXPECT_EQ(model->config().label_kind, LabelKind::Multi);
+  EXPECT_EQ(model->config().labels, run.task.labels);
+  std::ifstream predictions(folder_ / "sets" / "predictions-validation.jsonl");
+  std::string line;
+  std::getline(predictions, line);
+  const Json first = parse_json(line);
+  EXPECT_EQ(first["prediction"], first["answers"]);
+  EXPECT_TRUE(first["answers"].is_array());
+  EXPECT_EQ(first["probabilities"].size(), 3u);
+}
+
+TEST_F(Finetuning, LabelSetsWithBalancedWeightsResumeBitForBit) {
+  const auto make = [&](const std::string& out) {
+    auto run = options(out);
+    run.task = label_sets_task();
+    run.form = AnswerForm::Pooled;
+    run.balance_classes = true;
+    return run;
+  };
+  EXPECT_TRUE(finetune(make("whole")).training.finished());
+  EXPECT_FALSE(finetune(stopped_after(make("parts"), 7)).training.finished());
+  EXPECT_TRUE(finetune(make("parts")).training.finished());
+  for (const char* file : {kWeightsFile, "predictions-validation.jsonl"}) {
+    EXPECT_EQ(read_text_file(folder_ / "parts" / file), read_text_file(folder_ / "whole" / file));
+  }
+}
+
+TEST_F(Finetuning, LabelSetsNeedAHead) {
+  auto run = options("text");
+  run.task = label_sets_task();
+  EXPECT_EQ(message_of<Error>([&] { finetune(run); }),
+            "kinds: is a multi-label task, which needs a head with a sigmoid per label; use "
+            "form=pooled");
 }
 
 TEST_F(Finetuning, APooledHeadLearnsThemWithoutADecoder) {

@@ -49,18 +49,28 @@ std::vector<Generation> generate_answers(Engine& engine, const std::vector<Token
   });
 }
 
+ClassScores score_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
+                         const LengthBatchOptions& batches) {
+  return answer_all<std::vector<double>>(sources, batches, [&](const auto& numbers) {
+    return scorer.score(pick(scorer.engine(), sources, numbers));
+  });
+}
+
+ClassScores score_classes(Engine& engine, const std::vector<TokenIds>& sources,
+                          const LengthBatchOptions& batches) {
+  return answer_all<std::vector<double>>(sources, batches, [&](const auto& numbers) {
+    return engine.classify(*engine.encode(pick(engine, sources, numbers)));
+  });
+}
+
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches) {
-  return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
-    return likeliest(scorer.score(pick(scorer.engine(), sources, numbers)));
-  });
+  return likeliest(score_labels(scorer, sources, batches));
 }
 
 std::vector<size_t> choose_classes(Engine& engine, const std::vector<TokenIds>& sources,
                                    const LengthBatchOptions& batches) {
-  return answer_all<size_t>(sources, batches, [&](const auto& numbers) {
-    return likeliest(engine.classify(*engine.encode(pick(engine, sources, numbers))));
-  });
+  return likeliest(score_classes(engine, sources, batches));
 }
 
 std::vector<TokenNll> answer_nlls(Engine& engine, const std::vector<TokenIds>& sources,

@@ -12,6 +12,12 @@ std::vector<Generation> generate_answers(Engine& engine, const std::vector<Token
                                          const GreedyOptions& greedy,
                                          const LengthBatchOptions& batches = {});
 
+// The scores of all labels, or the logits of the classification head, for each source.
+ClassScores score_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
+                         const LengthBatchOptions& batches = {});
+ClassScores score_classes(Engine& engine, const std::vector<TokenIds>& sources,
+                          const LengthBatchOptions& batches = {});
+
 // The index of the likeliest label for each source.
 std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
                                   const LengthBatchOptions& batches = {});

@@ -1,16 +1,41 @@
 #include "convseq/answer/evaluate_task.h"
 
+#include <algorithm>
+
 namespace convseq {
 namespace {
 
-std::vector<Outcome> outcomes_of(const TaskSplit& split, std::vector<std::string> answers) {
-  std::vector<Outcome> outcomes;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    outcomes.push_back({.prediction = std::move(answers[i]),
-                        .references = split.examples[i].answers,
-                        .category = split.examples[i].category});
+Outcome outcome_of(const TaskExample& example, std::string prediction) {
+  return {.prediction = std::move(prediction),
+          .references = example.answers,
+          .category = example.category};
+}
+
+Outcome outcome_of(const TaskExample& example, const LabelDecision& decision,
+                   std::span<const double> scores) {
+  LabelAnswer answer = decision.decide(scores);
+  Outcome outcome = outcome_of(example, decision.text_of(answer));
+  outcome.probabilities = std::move(answer.probabilities);
+  if (decision.kind() == LabelKind::Single) return outcome;
+  LabelSets& sets = outcome.label_sets.emplace();
+  for (const size_t label : answer.chosen) sets.predicted.push_back(decision.labels()[label]);
+  sets.truth = example.labels;
+  return outcome;
+}
+
+// Fits the calibration first if that is asked for.
+void answer_by_scores(TaskAnswerer& answerer, const TaskSplit& split,
+                      const EvaluateTaskOptions& options, TaskEvaluation& result) {
+  const ClassScores scores = answerer.scores(split.sources, options.batches);
+  if (options.fit.any()) {
+    result.calibration =
+        fit_calibration(options.fit, options.calibration,
+                        {.task = answerer.task(), .examples = split.examples, .scores = scores});
   }
-  return outcomes;
+  const LabelDecision decision(answerer.task().label_kind, result.labels, result.calibration);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    result.outcomes.push_back(outcome_of(split.examples[i], decision, scores[i]));
+  }
 }
 
 }  // namespace
@@ -18,13 +43,30 @@ std::vector<Outcome> outcomes_of(const TaskSplit& split, std::vector<std::string
 TaskEvaluation evaluate_task(TaskAnswerer& answerer, const TaskSplit& split,
                              const EvaluateTaskOptions& options) {
   const Task& task = answerer.task();
+  const std::vector<Metric>& metrics = options.metrics.empty() ? task.metrics : options.metrics;
+  for (const Metric metric : metrics) {
+    require(
+        answerer.by() != AnswerBy::Greedy || !needs_probabilities(metric),
+        "{}: the metric {} needs the probabilities of labels, which generated text does not have",
+        task.name, name_of(metric));
+  }
   options.on_pass("evaluate");
-  TaskEvaluation result;
-  result.outcomes = outcomes_of(split, answerer.answer(split.sources, options.batches));
-  result.report =
-      make_report(result.outcomes, {.metrics = task.metrics,
-                                    .labels = {.all = task.labels, .positive = task.positive_label},
-                                    .bootstrap = options.bootstrap});
+  TaskEvaluation result{
+      .labels = task.labels, .outcomes = {}, .report = {}, .calibration = options.calibration};
+  if (answerer.by() == AnswerBy::Greedy) {
+    require(!options.fit.any(), "{}: generated text has no probabilities to fit", task.name);
+    std::vector<std::string> texts = answerer.generate(split.sources, options.batches);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      result.outcomes.push_back(outcome_of(split.examples[i], std::move(texts[i])));
+    }
+  } else {
+    answer_by_scores(answerer, split, options, result);
+  }
+  result.report = make_report(
+      result.outcomes,
+      {.metrics = metrics,
+       .labels = {.all = task.labels, .positive = task.positive_label, .kind = task.label_kind},
+       .bootstrap = options.bootstrap});
   Engine& engine = answerer.engine();
   if (options.token_nll && engine.config().decoder_layers > 0) {
     options.on_pass("likelihood");
@@ -32,6 +74,18 @@ TaskEvaluation evaluate_task(TaskAnswerer& answerer, const TaskSplit& split,
         answer_nlls(engine, split.sources, split.targets, options.batches), options.bootstrap);
   }
   return result;
+}
+
+std::vector<Metric> all_metrics(const Task& task, AnswerBy by) {
+  std::vector<Metric> metrics = task.metrics;
+  if (task.labels.empty()) return metrics;
+  for (const Metric metric :
+       {Metric::Matthews, Metric::RocAuc, Metric::AveragePrecision, Metric::CalibrationError}) {
+    const bool listed = std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+    if (listed || (needs_probabilities(metric) && by == AnswerBy::Greedy)) continue;
+    metrics.push_back(metric);
+  }
+  return metrics;
 }
 
 }  // namespace convseq

@@ -36,33 +36,34 @@ TaskAnswerer::TaskAnswerer(Engine& engine, const Tokenizer& tokenizer, const Tas
           OptionName("labels"), OptionName("by", name_of(AnswerBy::Greedy)));
   require(by == AnswerBy::Head || config.decoder_layers > 0,
           "the model has no decoder; it answers by its head alone");
+  require(by == AnswerBy::Head || task.label_kind == LabelKind::Single,
+          "{}: is a multi-label task, which only a classification head answers", task.name);
   if (by != AnswerBy::Head) return;
   require(config.classes > 0, "{}: the model has no classification head",
           OptionName("by", name_of(AnswerBy::Head)));
   require(config.labels == task.labels, "{}: its labels are [{}], the model's head has [{}]",
           task.name, fmt::join(task.labels, ", "), fmt::join(config.labels, ", "));
+  require(config.label_kind == task.label_kind,
+          "{}: its label_kind is {}, that of the model's head is {}", task.name,
+          name_of(task.label_kind), name_of(config.label_kind));
 }
 
-std::vector<std::string> TaskAnswerer::answer(const std::vector<TokenIds>& sources,
-                                              const LengthBatchOptions& batches) {
+std::vector<std::string> TaskAnswerer::generate(const std::vector<TokenIds>& sources,
+                                                const LengthBatchOptions& batches) {
   std::vector<std::string> texts;
-  if (by_ == AnswerBy::Greedy) {
-    const GreedyOptions greedy{.max_tokens = task_.max_target_tokens};
-    for (const Generation& each : generate_answers(engine_, sources, greedy, batches)) {
-      texts.push_back(tokenizer_.decode(each.tokens));
-    }
-    return texts;
+  const GreedyOptions greedy{.max_tokens = task_.max_target_tokens};
+  for (const Generation& each : generate_answers(engine_, sources, greedy, batches)) {
+    texts.push_back(tokenizer_.decode(each.tokens));
   }
-  std::vector<size_t> chosen;
-  if (by_ == AnswerBy::Head) {
-    chosen = choose_classes(engine_, sources, batches);
-  } else {
-    std::vector<TokenIds> labels;
-    for (const std::string& label : task_.labels) labels.push_back(tokenizer_.encode(label));
-    chosen = choose_labels(LabelScorer(engine_, labels), sources, batches);
-  }
-  for (size_t number : chosen) texts.push_back(task_.labels[number]);
   return texts;
+}
+
+ClassScores TaskAnswerer::scores(const std::vector<TokenIds>& sources,
+                                 const LengthBatchOptions& batches) {
+  if (by_ == AnswerBy::Head) return score_classes(engine_, sources, batches);
+  std::vector<TokenIds> labels;
+  for (const std::string& label : task_.labels) labels.push_back(tokenizer_.encode(label));
+  return score_labels(LabelScorer(engine_, labels), sources, batches);
 }
 
 }  // namespace convseq

@@ -40,11 +40,15 @@ AnswerBy usual_answer(const ModelConfig& model, const Task& task);
 // Answers of one model to one task, by one AnswerBy.
 class TaskAnswerer {
  public:
-  // Refuses an AnswerBy that the model or the task does not support, and a head with other labels.
+  // Refuses an AnswerBy that the model or the task does not support, and a head with other labels
+  // or of another kind.
   TaskAnswerer(Engine& engine, const Tokenizer& tokenizer, const Task& task, AnswerBy by);
 
-  std::vector<std::string> answer(const std::vector<TokenIds>& sources,
-                                  const LengthBatchOptions& batches = {});
+  // Texts, of AnswerBy::Greedy.
+  std::vector<std::string> generate(const std::vector<TokenIds>& sources,
+                                    const LengthBatchOptions& batches = {});
+  // [source][label of the task], of the other ones: logits, or log-probabilities.
+  ClassScores scores(const std::vector<TokenIds>& sources, const LengthBatchOptions& batches = {});
   AnswerBy by() const { return by_; }
   const Task& task() const { return task_; }
   Engine& engine() { return engine_; }

@@ -7,6 +7,7 @@
 #include "convseq/base/memory.h"
 #include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
+#include "convseq/cli/options/calibration_flags.h"
 #include "convseq/cli/options/model_task.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/task_flags.h"
@@ -28,6 +29,7 @@ struct EvaluateFlags {
   DeviceChoice device = DeviceChoice::Auto;
   TaskSplitOptions read;
   BootstrapOptions bootstrap;
+  CalibrationFlags calibration;
   LengthBatchOptions batches;
   std::filesystem::path predictions;
   double max_memory = 0;
@@ -47,6 +49,7 @@ std::string default_split(const Task& task) {
 struct Evaluation {
   Report report;
   RowTotals rows;
+  Calibration calibration;
 };
 
 // Every file that the split is read from.
@@ -91,6 +94,7 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   if (!flags.predictions.empty()) {
     predictions.emplace(flags.predictions, inputs_of(flags, task, split));
   }
+  const Calibration stored = calibration_of(flags.calibration, flags.model, task);
   BadLines bad_lines(flags.task.on_bad_line);
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   const auto model = load_model(flags.model);
@@ -112,17 +116,28 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
     progress.emplace(
         ProgressOptions{.label = pass, .total = std::ssize(examples.examples), .unit = "examples"});
   };
-  TaskEvaluation found = evaluate_task(answerer, examples,
-                                       {.batches = flags.batches,
-                                        .bootstrap = flags.bootstrap,
-                                        .token_nll = flags.token_nll,
-                                        .on_pass = show});
+  const CalibrationFlags& calibration = flags.calibration;
+  TaskEvaluation found = evaluate_task(
+      answerer, examples,
+      {.batches = flags.batches,
+       .bootstrap = flags.bootstrap,
+       .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
+       .token_nll = flags.token_nll,
+       .calibration = stored,
+       .fit = calibration.fit,
+       .on_pass = show});
   progress.reset();
+  if (calibration.fit.any()) {
+    found.calibration.fitted = fit_record(calibration, task, split, examples.examples.size());
+  }
+  if (calibration.save) found.calibration.save(flags.model);
   if (predictions) {
-    write_predictions(*predictions, examples, found.outcomes);
+    write_predictions(*predictions, examples, found);
     predictions->commit();
   }
-  return {.report = std::move(found.report), .rows = examples.totals};
+  return {.report = std::move(found.report),
+          .rows = examples.totals,
+          .calibration = std::move(found.calibration)};
 }
 
 bool reads_own_files(const TaskFlags& flags) {
@@ -145,17 +160,25 @@ void run(EvaluateFlags& flags) {
   require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
           flags.model.string());
   const Task task = task_of(flags.task, remembered_task(flags.model));
-  const std::string split = flags.split.empty() ? default_split(task) : flags.split;
+  require(!flags.calibration.save || flags.calibration.fit.any(),
+          "--save: nothing is fitted; use --fit-threshold or --fit-temperature");
+  const std::string split = flags.calibration.fit.any() ? split_to_fit(task, flags.split)
+                            : flags.split.empty()       ? default_split(task)
+                                                        : flags.split;
   task.files_of(split);  // refuses a split that is not there
   const Evaluation found = evaluate(flags, task, split);
   // Answers that go to standard output stand there alone.
   std::FILE* out = flags.predictions == "-" ? stderr : stdout;
   if (!flags.json) {
     fmt::print(out, "{}\n", describe(title_of(flags, task, split), found.report, found.rows));
+    if (const std::string text = describe(found.calibration); !text.empty()) {
+      fmt::print(out, "  calibration: {}\n", text);
+    }
     return;
   }
   Json json = to_json(found.report);
   json["rows"] = found.rows.to_json();
+  if (found.calibration != Calibration()) json["calibration"] = found.calibration.to_json();
   json["model"] = flags.model.string();
   json["task"] = task.name;
   json["split"] = split;
@@ -189,13 +212,16 @@ void add_evaluate(CLI::App& program) {
       ->type_name("FILE");
   command->add_flag("!--no-nll", flags->token_nll,
                     "Skip the negative log-likelihood of the reference answers");
+  add_calibration_flags(*command, flags->calibration);
   add_device(*command, flags->device);
   add_max_memory(*command, flags->max_memory);
   command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
   command->add_flag("--json", flags->json, "Print the report as JSON");
   command->footer(
       "Examples:\n  convseq evaluate models/sst2 sst2 --split validation --json\n"
-      "  convseq evaluate models/mine new-reviews.csv   (template and labels are the model's own)");
+      "  convseq evaluate models/mine new-reviews.csv   (template and labels are the model's own)\n"
+      "  convseq evaluate models/toxic wiki_toxic --fit-temperature --fit-threshold precision=0.9 "
+      "--save");
   command->callback([flags] { run(*flags); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "convseq/answer/calibration.h"
 #include "convseq/base/file/atomic_file.h"
 
 namespace convseq {
@@ -94,6 +95,7 @@ void write_model_files(const fs::path& folder, const ModelFolder& model) {
   write_json_file(folder / kConfigFile, model.config.to_json());
   // Hugging Face readers require the key "format".
   save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
+  fs::remove(folder / kCalibrationFile);  // it was fitted to the weights before
   const ModelExtras& extras = model.extras;
   if (!extras.task.is_null()) write_json_file(folder / kTaskFile, extras.task);
   if (fs::is_regular_file(extras.tokenizer_from)) {

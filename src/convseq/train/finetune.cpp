@@ -18,10 +18,15 @@
 #include "convseq/data/task/task_labels.h"
 #include "convseq/infer/torch_engine.h"
 #include "convseq/spec/vocabulary_check.h"
+#include "convseq/train/finetune_examples.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 namespace {
+
+bool is_multi(const FinetuneOptions& options) {
+  return options.task.label_kind == LabelKind::Multi;
+}
 
 struct Splits {
   TaskSplit train;
@@ -91,36 +96,6 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   return splits;
 }
 
-int32_t class_of(const Task& task, const std::string& label) {
-  const auto found = std::find(task.labels.begin(), task.labels.end(), label);
-  return static_cast<int32_t>(found - task.labels.begin());
-}
-
-std::map<std::string, double> weights_of(const FinetuneOptions& options, const TaskSplit& train) {
-  if (!options.balance_classes) return options.class_weights;
-  std::map<std::string, double> counts;
-  for (const TaskExample& example : train.examples) ++counts[example.target];
-  const double even =
-      static_cast<double>(train.examples.size()) / static_cast<double>(counts.size());
-  for (auto& [label, value] : counts) value = even / value;
-  return counts;
-}
-
-std::vector<Example> examples_of(const FinetuneOptions& options, TaskSplit train) {
-  const auto weights = weights_of(options, train);
-  std::vector<Example> examples;
-  for (size_t i = 0; i < train.examples.size(); ++i) {
-    const std::string& label = train.examples[i].target;
-    const auto weight = weights.find(label);
-    examples.push_back({.source = std::move(train.sources[i]),
-                        .target = options.form == AnswerForm::Pooled
-                                      ? std::vector<int32_t>{class_of(options.task, label)}
-                                      : std::move(train.targets[i]),
-                        .weight = weight == weights.end() ? 1 : weight->second});
-  }
-  return examples;
-}
-
 ExampleStream stream_of(const FinetuneOptions& options, std::vector<Example> examples,
                         const Json& cursor, const Communicator& communicator) {
   return {std::move(examples),
@@ -163,6 +138,7 @@ class TaskLesson : public Lesson {
     }
     communicator_.broadcast(score, 0);
     result.score = score.item<double>();
+    result.higher_is_better = higher_is_better(options_.task.metrics.front());
     return result;
   }
 
@@ -197,6 +173,7 @@ ModelConfig config_of(const FinetuneOptions& options) {
   if (options.form == AnswerForm::Pooled) {
     config.classes = std::ssize(options.task.labels);
     config.labels = options.task.labels;
+    config.label_kind = options.task.label_kind;
     config.decoder_layers = 0;
   }
   return config;
@@ -225,8 +202,17 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
           "{}: has no decoder to write answers with; use {}", options.from.string(),
           OptionName("form", name_of(AnswerForm::Pooled)));
   if (options.form == AnswerForm::Text) require_labels_fit(options.task, tokenizer);
-  require(options.form == AnswerForm::Text || options.task.labels.size() >= 2,
+  require(options.form == AnswerForm::Pooled || !is_multi(options),
+          "{}: is a multi-label task, which needs a head with a sigmoid per label; use {}",
+          options.task.name, OptionName("form", name_of(AnswerForm::Pooled)));
+  require(options.form == AnswerForm::Text || options.task.labels.size() >= 2 ||
+              (is_multi(options) && !options.task.labels.empty()),
           "{}: a pooled head needs a list of at least two labels", options.task.name);
+  for (const Metric metric : options.task.metrics) {
+    require(!needs_probabilities(metric) || !options.task.labels.empty(),
+            "{}: the metric {} needs a list of labels; name them with {}", options.task.name,
+            name_of(metric), OptionName("labels"));
+  }
   require(options.held_out >= 0 && options.held_out < 1,
           "the share to hold out is {}; allowed: 0 to below 1", options.held_out);
   for (const auto& [label, weight] : options.class_weights) {
@@ -327,6 +313,7 @@ RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokeniz
       {"data", fmt::format("{:08x}", fingerprint_of(examples))},
       {"batch", std::to_string(options.batch_rows)}};
   identity.insert(identity.end(), more.begin(), more.end());
+  if (is_multi(options)) identity.push_back({"label kind", std::string(name_of(LabelKind::Multi))});
   return identity;
 }
 
@@ -338,7 +325,7 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
     if (split.examples.empty()) return;
     TaskEvaluation evaluation = evaluate_task(answerer, split);
     OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
-    write_predictions(predictions, split, evaluation.outcomes);
+    write_predictions(predictions, split, evaluation);
     predictions.commit();
     const Report& report = summary.reports[name] = std::move(evaluation.report);
     if (report.collapse) log::warning("{}: {}", name, report.collapse->message());
@@ -369,6 +356,7 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   FinetuneSummary summary;
   summary.rows["train"] = splits.train.totals;
   if (!splits.validation.examples.empty()) summary.rows["validation"] = splits.validation.totals;
+  if (is_multi(options)) options.step.positive_weights = positive_weights(options, splits.train);
   auto examples = examples_of(options, std::move(splits.train));
   require_training_memory(options, config_of(options), shape_of(options, examples, communicator));
   const auto model = first_model(options);

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "convseq/answer/label_decision.h"
+#include "convseq/data/task/task_reader.h"
+#include "convseq/eval/labels/threshold.h"
+#include "convseq/runtime/engine.h"
+
+namespace convseq {
+
+// What to fit to validation data.
+struct CalibrationRequest {
+  bool temperature = false;
+  std::optional<ThresholdRequest> threshold = {};
+
+  bool any() const { return temperature || threshold.has_value(); }
+};
+
+struct CalibrationData {
+  const Task& task;
+  const std::vector<TaskExample>& examples;
+  const ClassScores& scores;  // [example][label], before any temperature
+};
+
+// The temperature first, then thresholds of the probabilities that it gives: one for each label of
+// a multi-label task, or one for the positive label. What is not asked for stays as in `current`,
+// but a new temperature removes thresholds, since they were fitted to other probabilities. A label
+// of a multi-label task for which no threshold meets the request keeps its old one, with a warning;
+// if there is no such label, or for the positive label, that is an Error.
+Calibration fit_calibration(const CalibrationRequest& request, const Calibration& current,
+                            const CalibrationData& data);
+
+}  // namespace convseq
