@@ -17,7 +17,7 @@ struct Workspace {
   float* taps;           // C · k packed, or kTile · [H,k] of a few positions
   float* gated;          // [rows + reach, C], or nothing without a gate
 
-  static constexpr int64_t kFloatsPerPointer = sizeof(float*) / sizeof(float);
+  static constexpr int64_t kFloatsPerPointer = sizeof(void*) / sizeof(float);
   static int64_t pointers(const ConvShape& shape) { return 2 * shape.kernel + kTile; }
   static int64_t tap_floats(const ConvShape& shape) {
     return std::max(shape.channels, kTile * shape.heads) * shape.kernel;
