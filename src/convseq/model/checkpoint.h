@@ -5,13 +5,9 @@
 
 #include "convseq/model/seq2seq.h"
 #include "convseq/model/tensor_file.h"
+#include "convseq/spec/model_files.h"
 
 namespace convseq {
-
-// A model folder in the Hugging Face layout: config.json and model.safetensors; spiece.model and
-// tokenizer_config.json if it has a tokenizer; task.json if it was fine-tuned.
-inline constexpr const char* kWeightsFile = "model.safetensors";
-inline constexpr const char* kTaskFile = "task.json";
 
 // The contents of a model folder besides the model itself.
 struct ModelExtras {

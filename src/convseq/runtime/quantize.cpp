@@ -1,0 +1,179 @@
+#include "convseq/runtime/quantize.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/safetensors/safetensors.h"
+#include "convseq/spec/model_config.h"
+#include "convseq/spec/model_files.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr float kMostInt8 = 127;
+
+float fp32_of_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+float fp32_of_fp16(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const float sign = bits >> 15 == 0 ? 1.0F : -1.0F;
+  if (exponent == 31) return sign * (fraction == 0 ? INFINITY : NAN);
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+}
+
+// To nearest, ties to even. The value must be finite.
+uint16_t bf16_of(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+template <class Stored, class Convert>
+std::vector<float> converted(std::span<const std::byte> bytes, Convert convert) {
+  std::vector<float> values(bytes.size() / sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+    values[i] = convert(stored);
+  }
+  return values;
+}
+
+std::vector<float> fp32_values(const TensorView& tensor, const std::string& name,
+                               const std::string& origin) {
+  switch (tensor.type) {
+    case TensorType::F32:
+      return converted<float>(tensor.bytes, [](float value) { return value; });
+    case TensorType::BF16:
+      return converted<uint16_t>(tensor.bytes, fp32_of_bf16);
+    case TensorType::F16:
+      return converted<uint16_t>(tensor.bytes, fp32_of_fp16);
+    case TensorType::F64:
+      return converted<double>(tensor.bytes,
+                               [](double value) { return static_cast<float>(value); });
+    case TensorType::I8:
+      fail("{}: tensor {} is int8 already; quantize the model that this one was made from", origin,
+           name);
+    default:
+      fail("{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64", origin, name,
+           name_of(tensor.type));
+  }
+}
+
+void check_finite(std::span<const float> values, const std::string& name,
+                  const std::string& origin) {
+  const auto bad = std::count_if(values.begin(), values.end(),
+                                 [](float value) { return !std::isfinite(value); });
+  require(bad == 0,
+          "{}: tensor {} holds values that are not finite ({} of {}); use another copy of the file",
+          origin, name, bad, values.size());
+}
+
+// Tensors that own their bytes until they are written.
+class QuantizedTensors {
+ public:
+  explicit QuantizedTensors(MatrixType type) : type_(type) {}
+
+  void add(const std::string& name, const TensorView& tensor, const std::string& origin) {
+    const std::vector<float> values = fp32_values(tensor, name, origin);
+    check_finite(values, name, origin);
+    if (!is_quantized(name, tensor.shape)) {
+      store(name, TensorType::F32, tensor.shape, values);
+    } else if (type_ == MatrixType::Int8) {
+      const Int8Matrix matrix = quantize_rows(values, tensor.shape[1]);
+      store(name, TensorType::I8, tensor.shape, matrix.values);
+      store(scale_name(name), TensorType::F32, {tensor.shape[0]}, matrix.scales);
+    } else {
+      std::vector<uint16_t> rounded(values.size());
+      std::transform(values.begin(), values.end(), rounded.begin(), bf16_of);
+      store(name, TensorType::BF16, tensor.shape, rounded);
+    }
+  }
+
+  const std::map<std::string, TensorView>& views() const { return views_; }
+
+ private:
+  template <class T>
+  void store(const std::string& name, TensorType type, std::vector<int64_t> shape,
+             const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    const auto& kept = bytes_[name] = {bytes.begin(), bytes.end()};
+    views_[name] = {.type = type, .shape = std::move(shape), .bytes = kept};
+  }
+
+  MatrixType type_;
+  std::map<std::string, std::vector<std::byte>> bytes_;
+  std::map<std::string, TensorView> views_;
+};
+
+// Whether the last part of the name before ".weight" is `module`.
+bool is_weight_of(std::string_view name, std::string_view module) {
+  constexpr std::string_view kWeight = ".weight";
+  if (!name.ends_with(kWeight)) return false;
+  name.remove_suffix(kWeight.size());
+  return name == module || (name.ends_with(module) && name[name.size() - module.size() - 1] == '.');
+}
+
+int64_t model_bytes(const fs::path& folder) {
+  auto bytes = static_cast<int64_t>(fs::file_size(folder / kWeightsFile));
+  for (const char* name : kFilesBesideWeights) {
+    if (fs::exists(folder / name)) bytes += static_cast<int64_t>(fs::file_size(folder / name));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Int8Matrix quantize_rows(std::span<const float> matrix, int64_t columns) {
+  const size_t width = static_cast<size_t>(columns), rows = width == 0 ? 0 : matrix.size() / width;
+  Int8Matrix result{.values = std::vector<int8_t>(matrix.size()),
+                    .scales = std::vector<float>(rows)};
+  for (size_t row = 0; row < rows; ++row) {
+    const std::span<const float> values = matrix.subspan(row * width, width);
+    float largest = 0;
+    for (const float value : values) largest = std::max(largest, std::abs(value));
+    const float scale = result.scales[row] = largest / kMostInt8;
+    if (scale == 0) continue;  // all values are 0, or below what fp32 can scale
+    for (size_t i = 0; i < width; ++i) {
+      const float nearest = std::nearbyint(values[i] / scale);
+      result.values[row * width + i] =
+          static_cast<int8_t>(std::clamp(nearest, -kMostInt8, kMostInt8));
+    }
+  }
+  return result;
+}
+
+std::string scale_name(const std::string& name) { return name + ".scale"; }
+
+bool is_quantized(const std::string& name, const std::vector<int64_t>& shape) {
+  return shape.size() == 2 && name.ends_with(".weight") && !is_weight_of(name, "positions") &&
+         !is_weight_of(name, "relative_bias") && !is_weight_of(name, "classifier");
+}
+
+QuantizedSize quantize_model(const fs::path& folder, const fs::path& out, MatrixType type) {
+  require(fs::is_directory(folder), "{}: no such model folder", folder.string());
+  ModelConfig::load(folder / kConfigFile);  // refuses what is no model of ours
+  const fs::path weights = folder / kWeightsFile;
+  const auto file = SafetensorsFile::open(weights);
+  QuantizedTensors quantized(type);
+  for (const auto& [name, tensor] : file->tensors()) quantized.add(name, tensor, weights.string());
+  std::map<std::string, std::string> metadata = file->metadata();
+  metadata["format"] = "pt";  // Hugging Face readers require this key
+  metadata["matrices"] = name_of(type);
+  write_folder_atomically(out, [&](const fs::path& inside) {
+    write_safetensors(inside / kWeightsFile, quantized.views(), metadata);
+    for (const char* name : kFilesBesideWeights) {
+      if (!fs::exists(folder / name)) continue;
+      write_file_atomically(inside / name, read_text_file(folder / name));
+    }
+  });
+  return {.before = model_bytes(folder), .after = model_bytes(out)};
+}
+
+}  // namespace convseq
