@@ -1,5 +1,6 @@
 #include "convseq/model/checkpoint.h"
 
+#include "convseq/runtime/quantize.h"
 #include "convseq/spec/presets.h"
 #include "temp_folder.h"
 #include "tensor_checks.h"
@@ -97,6 +98,70 @@ TEST(Checkpoint, RefusesWeightsThatAreNotFinite) {
                     "another copy of the file");
     }
   }
+}
+
+TEST(Checkpoint, LoadsMatricesInInt8AndBf16) {
+  TempFolder folder;
+  const Seq2Seq model = small_model();
+  save_model(folder / "m", model);
+  quantize_model(folder / "m", folder / "int8", MatrixType::Int8);
+  quantize_model(folder / "m", folder / "bf16", MatrixType::Bf16);
+  const TensorMap int8 = parameters_of(*load_model(folder / "int8"));
+  const TensorMap bf16 = parameters_of(*load_model(folder / "bf16"));
+  for (const auto& [name, tensor] : parameters_of(model)) {
+    if (!is_quantized(name, tensor.sizes().vec())) {
+      EXPECT_TRUE(torch::equal(int8.at(name), tensor)) << name;
+      EXPECT_TRUE(torch::equal(bf16.at(name), tensor)) << name;
+      continue;
+    }
+    const auto half_step = std::get<0>(tensor.abs().max(1, /*keepdim=*/true)) / 254;
+    EXPECT_TRUE(((int8.at(name) - tensor).abs() <= half_step * 1.0001).all().item<bool>()) << name;
+    EXPECT_TRUE(torch::equal(bf16.at(name), tensor.to(torch::kBFloat16).to(torch::kFloat32)))
+        << name;
+  }
+}
+
+TEST(Checkpoint, NamesTheInt8MatrixWhoseScalesAreWrong) {
+  TempFolder folder;
+  const Seq2Seq model = small_model();
+  save_model(folder / "m", model);
+  quantize_model(folder / "m", folder / "int8", MatrixType::Int8);
+  const fs::path path = folder / "int8" / kWeightsFile;
+  const TensorMap good = load_tensors(path).tensors;
+  const auto refusal = [&](const std::function<void(TensorMap&)>& spoil) {
+    TensorMap weights = good;
+    spoil(weights);
+    save_tensors(path, {.tensors = weights, .metadata = {}});
+    return message_of<Error>([&] { load_model(folder / "int8"); });
+  };
+  const std::string file = path.string() + ": tensor ", name = "decoder.blocks.1.ffn.up.weight";
+  const std::string scale = name + ".scale";
+  EXPECT_EQ(refusal([&](TensorMap& w) { w.erase(scale); }),
+            file + name + " is int8, but its scales " + scale + " are missing");
+  EXPECT_EQ(refusal([&](TensorMap& w) { w[scale] = torch::ones({7}); }),
+            file + scale + " has shape [7]; " + name + " of shape [8, 8] needs [8]");
+  EXPECT_EQ(refusal([&](TensorMap& w) {
+              w[scale] = torch::ones({8, 1});
+            }),
+            file + scale + " has shape [8, 1]; " + name + " of shape [8, 8] needs [8]");
+  EXPECT_EQ(refusal([&](TensorMap& w) { w[scale] = torch::ones({8}, torch::kFloat64); }),
+            file + scale + " is not of type F32");
+  for (const float poison : {NAN, INFINITY, -1.0F}) {
+    EXPECT_EQ(refusal([&](TensorMap& w) { w[scale] = torch::full({8}, poison); }),
+              file + scale +
+                  " holds values that are negative or not finite; use another copy of the file");
+  }
+  EXPECT_EQ(refusal([&](TensorMap& w) { w[name] = w[name].flatten(); }),
+            file + name + " is int8 and has shape [64]; only matrices are int8");
+  EXPECT_EQ(refusal([&](TensorMap& w) {
+              w[name] = torch::ones({8, 8});
+            }),
+            file + scale + " is not part of the model");
+  EXPECT_EQ(refusal([&](TensorMap& w) {
+              w[name] = w[name].slice(0, 0, 4);
+              w[scale] = w[scale].slice(0, 0, 4);
+            }),
+            file + name + " has shape [4, 8]; the config wants [8, 8]");
 }
 
 TEST(Checkpoint, NamesTheMissingFolderAndFile) {

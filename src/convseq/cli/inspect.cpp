@@ -48,7 +48,7 @@ Report examine(const InspectOptions& options) {
   const NamedTensors parameters = parameter_shapes(config);
   const fs::path weights = fs::path(options.model) / kWeightsFile;
   if (fs::is_directory(options.model)) {
-    check_parameters(parameters_of(config), load_tensors(weights).tensors, weights.string());
+    check_parameters(parameters_of(config), load_weights(weights), weights.string());
   }
   return {.config = config,
           .work = options.work,

@@ -7,6 +7,7 @@
 
 #include "convseq/answer/calibration.h"
 #include "convseq/base/file/atomic_file.h"
+#include "convseq/model/dequantize.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -120,12 +121,18 @@ void save_model(const fs::path& folder, const Seq2Seq& model) {
                     {.config = model.config(), .weights = parameters_of(model), .extras = {}});
 }
 
+TensorMap load_weights(const fs::path& file) {
+  TensorMap tensors = load_tensors(file).tensors;
+  dequantize(tensors, file.string());
+  return tensors;
+}
+
 std::shared_ptr<Seq2Seq> load_model(const fs::path& folder, torch::Dtype dtype) {
   require(fs::is_directory(folder), "{}: no such model folder", folder.string());
   auto model = std::make_shared<Seq2Seq>(ModelConfig::load(folder / kConfigFile));
   model->to(dtype);
   const fs::path weights = folder / kWeightsFile;
-  load_parameters(*model, load_tensors(weights).tensors, weights.string());
+  load_parameters(*model, load_weights(weights), weights.string());
   model->eval();
   return model;
 }

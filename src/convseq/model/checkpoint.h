@@ -27,6 +27,10 @@ void save_model_folder(const std::filesystem::path& folder, const ModelFolder& m
 void write_model_files(const std::filesystem::path& folder, const ModelFolder& model);
 void save_model(const std::filesystem::path& folder, const Seq2Seq& model);
 
+// The weights of a model folder by parameter name. A matrix in int8 (see runtime/quantize.h) is
+// returned in fp32; an Error names one whose scales are missing or wrong.
+TensorMap load_weights(const std::filesystem::path& file);
+
 // Throws an Error that names the first tensor that is missing, unknown, of another shape, or not
 // finite.
 std::shared_ptr<Seq2Seq> load_model(const std::filesystem::path& folder,

@@ -184,7 +184,7 @@ std::shared_ptr<Seq2Seq> first_model(const FinetuneOptions& options) {
   model->initialise(options.seed);
   if (!options.from.empty()) {
     const fs::path weights = options.from / kWeightsFile;
-    load_shared_parameters(*model, load_tensors(weights).tensors, weights.string());
+    load_shared_parameters(*model, load_weights(weights), weights.string());
   }
   if (options.freeze_encoder) model->freeze_encoder();
   return model;
