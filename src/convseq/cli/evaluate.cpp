@@ -38,14 +38,6 @@ struct EvaluateFlags {
   bool quiet = false;
 };
 
-// The test split where there is one, then validation, then what there is.
-std::string default_split(const Task& task) {
-  for (const char* name : {"test", "validation"}) {
-    if (task.has_split(name)) return name;
-  }
-  return task.files.front().first;
-}
-
 struct Evaluation {
   Report report;
   RowTotals rows;

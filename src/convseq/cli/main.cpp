@@ -48,6 +48,7 @@ void add_commands(CLI::App& program) {
   add_task(program);
   add_inspect(program);
   add_convert(program);
+  add_quantize(program);
   add_synth(program);
   add_bench(program);
   add_version(program);

@@ -11,4 +11,7 @@ namespace convseq::cli {
 // metrics. Nothing for a model that was never fine-tuned, or where `folder` is empty.
 std::optional<Task> remembered_task(const std::filesystem::path& folder);
 
+// The split that a model is evaluated on: test, or else validation, or else the first one.
+std::string default_split(const Task& task);
+
 }  // namespace convseq::cli

@@ -1,0 +1,178 @@
+#include "convseq/runtime/quantize.h"
+
+#include <fmt/format.h>
+
+#include "convseq/answer/evaluate_task.h"
+#include "convseq/base/file/output_folder.h"
+#include "convseq/base/log.h"
+#include "convseq/base/memory.h"
+#include "convseq/base/progress.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/options/model_task.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/options/task_flags.h"
+#include "convseq/cli/signals.h"
+#include "convseq/infer/torch_engine.h"
+#include "convseq/model/checkpoint.h"
+
+namespace convseq::cli {
+namespace {
+
+struct QuantizeFlags {
+  std::filesystem::path model, out;
+  bool int8 = false, bf16 = false;
+  TaskFlags task;
+  std::string split;
+  TaskSplitOptions read;
+  BootstrapOptions bootstrap;
+  bool force = false;
+  bool json = false;
+  bool quiet = false;
+
+  MatrixType type() const { return int8 ? MatrixType::Int8 : MatrixType::Bf16; }
+  // Quantizing needs no data: only files or a task that the user names are evaluated on.
+  bool evaluates() const {
+    return !task.task.empty() || !task.validation.empty() || !task.test.empty();
+  }
+};
+
+// The same examples, answered with the weights before and after.
+struct Comparison {
+  Task task;
+  std::string split;
+  TaskEvaluation before, after;
+  std::vector<Score> difference;  // after − before
+  int64_t changed_answers = 0;
+};
+
+TaskEvaluation answered(const std::filesystem::path& folder, const char* pass, const Task& task,
+                        const TaskSplit& examples, const QuantizeFlags& flags) {
+  const auto model = load_model(folder);
+  TorchEngine engine(*model);
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  TaskAnswerer answerer(engine, tokenizer, task, usual_answer(engine.config(), task));
+  std::optional<Progress> progress;
+  if (!flags.quiet) {
+    progress.emplace(
+        ProgressOptions{.label = pass, .total = std::ssize(examples.examples), .unit = "examples"});
+  }
+  int64_t done = 0;
+  const auto on_batch = [&](size_t rows) {
+    throw_if_interrupted("quantize: stopped while evaluating");
+    done += static_cast<int64_t>(rows);
+    if (progress) progress->update(done);
+  };
+  return evaluate_task(answerer, examples,
+                       {.batches = {.on_batch = on_batch}, .bootstrap = flags.bootstrap});
+}
+
+// What will be compared, and an Error if there is no such task or split.
+Comparison planned(const QuantizeFlags& flags) {
+  Comparison plan;
+  plan.task = task_of(flags.task, remembered_task(flags.model));
+  plan.split = flags.split.empty() ? default_split(plan.task) : flags.split;
+  plan.task.files_of(plan.split);  // refuses a split that is not there
+  return plan;
+}
+
+void compare(QuantizeFlags& flags, Comparison& result) {
+  const Task& task = result.task;
+  BadLines bad_lines(flags.task.on_bad_line);
+  flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
+  const TaskSplit examples =
+      read_split(task, result.split, Tokenizer::load(flags.model), flags.read);
+  result.before = answered(flags.model, "before", task, examples, flags);
+  result.after = answered(flags.out, "after", task, examples, flags);
+  result.difference =
+      score_difference(result.after.outcomes, result.before.outcomes,
+                       {.metrics = task.metrics,
+                        .labels = {.all = task.labels, .positive = task.positive_label},
+                        .bootstrap = flags.bootstrap});
+  for (size_t i = 0; i < examples.examples.size(); ++i) {
+    result.changed_answers +=
+        result.before.outcomes[i].prediction != result.after.outcomes[i].prediction ? 1 : 0;
+  }
+}
+
+Json to_json(const QuantizeFlags& flags, const QuantizedSize& size,
+             const std::optional<Comparison>& comparison) {
+  Json json = {{"model", flags.model.string()},
+               {"out", flags.out.string()},
+               {"type", name_of(flags.type())},
+               {"bytes_before", size.before},
+               {"bytes", size.after}};
+  if (!comparison) return json;
+  json["task"] = comparison->task.name;
+  json["split"] = comparison->split;
+  json["before"] = convseq::to_json(comparison->before.report);
+  json["after"] = convseq::to_json(comparison->after.report);
+  json["examples"] = comparison->after.outcomes.size();
+  json["changed_answers"] = comparison->changed_answers;
+  return json;
+}
+
+void print(const Comparison& comparison) {
+  fmt::print("{} {}, {} examples, {} answers changed\n  {:<18} {:>8} {:>8} {:>11}\n",
+             comparison.task.name, comparison.split, comparison.after.outcomes.size(),
+             comparison.changed_answers, "metric", "before", "after", "difference");
+  for (size_t i = 0; i < comparison.difference.size(); ++i) {
+    const Score& difference = comparison.difference[i];
+    fmt::print("  {:<18} {:>8.4f} {:>8.4f} {:>+11.4f}", name_of(difference.metric),
+               comparison.before.report.scores[i].value, comparison.after.report.scores[i].value,
+               difference.value);
+    if (const auto& interval = difference.interval) {
+      fmt::print("  [{:+.4f}, {:+.4f}]", interval->low, interval->high);
+    }
+    fmt::print("\n");
+  }
+}
+
+void quantize(QuantizeFlags& flags) {
+  end_on_signals();
+  if (flags.quiet) log::set_level(log::Level::Warning);
+  require(flags.int8 != flags.bf16, "the type of the matrices: use either --int8 or --bf16");
+  check_output_folder(flags.out, FolderKind::Model, {.force = flags.force, .input = flags.model});
+  std::optional<Comparison> comparison;
+  if (flags.evaluates()) comparison = planned(flags);
+  const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type());
+  if (comparison) compare(flags, *comparison);
+  if (flags.json) {
+    fmt::print("{}\n", to_json(flags, size, comparison).dump());
+    return;
+  }
+  fmt::print("{}: {} bytes ({}) in {}, before {} bytes ({})\n", flags.out.string(), size.after,
+             short_bytes(static_cast<double>(size.after)), name_of(flags.type()), size.before,
+             short_bytes(static_cast<double>(size.before)));
+  if (comparison) print(*comparison);
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& program) {
+  auto flags = std::make_shared<QuantizeFlags>();
+  CLI::App* command = program.add_subcommand(
+      "quantize",
+      "Convert the matrices of a model to int8 or bf16, for a smaller and faster model");
+  command->add_option("MODEL,--model", flags->model, "Model folder")->required();
+  command->add_option("OUT,--out", flags->out, "Output folder for the model")->required();
+  command->add_flag("--int8", flags->int8,
+                    "Matrices in int8, with one scale per output channel; all else in fp32");
+  command->add_flag("--bf16", flags->bf16, "Matrices in bf16; all else in fp32");
+  add_task_flags(*command, flags->task);
+  command->add_option("--split", flags->split,
+                      "Split to compare the scores on (default: test, else validation)");
+  add_count(*command, "--limit", flags->read.limit, "Use only the first N examples (0 = all)",
+            {.min = 0, .max = kMostRows});
+  add_count(*command, "--resamples", flags->bootstrap.resamples,
+            "Bootstrap resamples (0 = no confidence intervals)", {.min = 0, .max = 1'000'000});
+  command->add_flag("--force", flags->force, "Replace the model in the output folder");
+  command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
+  command->add_flag("--json", flags->json, "Print the result as JSON");
+  command->footer(
+      "Given a task, the scores of both models are printed, with 95% confidence intervals of the "
+      "difference.\nExample:\n  convseq quantize models/sst2 models/sst2-int8 --int8 --task sst2 "
+      "--split validation");
+  command->callback([flags] { quantize(*flags); });
+}
+
+}  // namespace convseq::cli
