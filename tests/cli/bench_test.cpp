@@ -26,10 +26,10 @@ struct Measured {
 };
 
 // Runs `convseq bench <arguments>` on the CPU with a JSON file, and checks that file's form.
-Measured measure(const std::string& arguments) {
+Measured measure(const std::string& arguments, const std::string& device = " --device cpu") {
   const TempFolder folder;
   const std::string file = (folder / "rows.json").string();
-  const auto outcome = run_convseq("bench " + arguments + " --device cpu --quiet --json " + file);
+  const auto outcome = run_convseq("bench " + arguments + device + " --quiet --json " + file);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   Measured measured{.table = outcome.output, .json = read_json_file(file), .names = {}};
   for (const char* key : {"date", "commit", "command", "machine"}) {
@@ -104,6 +104,24 @@ TEST(Bench, MeasuresATrainingStepAgainstAPeer) {
   EXPECT_EQ(row(step, "train_step_light_16")["peer"], "PyTorch eager");
   EXPECT_TRUE(row(step, "train_step_dynamic_16")["peer"].is_null());
   EXPECT_NE(step.table.find("matmuls alone, forward"), step.table.npos);
+}
+
+TEST(Bench, MeasuresAModelOnACpuAgainstAPeer) {
+  const TempFolder folder;
+  const auto peer = folder.file(
+      "peers.jsonl",
+      R"({"peer": "ONNX Runtime", "model": "transformer", "precision": "int8", "d_model": 16, )"
+      R"("layers": 2, "threads": 1, "batch": 2, "length": 8, "ms": 1, "examples_per_second": 9})");
+  const std::string arguments =
+      "cpu --model paper-light-tiny --precision fp32,bf16 --lengths 8 --batches 2,1 --sequences 2 "
+      "--source 6 --new-tokens 3 --seconds 0 --peer " +
+      peer.string() + kSmall;
+  const Measured cpu = measure(arguments + " --threads 1", "");
+  expect_names(cpu, {"cpu_light_fp32_8_batch_2", "cpu_light_bf16_8_batch_2",
+                     "cpu_light_fp32_8_batch_1", "generate_light_fp32_batch_2"});
+  EXPECT_EQ(row(cpu, "cpu_light_fp32_8_batch_2")["peer"], "ONNX Runtime int8");
+  EXPECT_TRUE(row(cpu, "cpu_light_fp32_8_batch_1")["peer"].is_null());
+  expect_refusal(arguments + " --threads 2", "ONNX Runtime int8 ran on 1 threads; use --threads 1");
 }
 
 TEST(Bench, MeasuresFinetuningAgainstAPeer) {

@@ -81,7 +81,7 @@ using Words = std::set<std::string>;
 TEST_F(BashCompletion, CompletesCommands) {
   EXPECT_TRUE(complete("''").contains("pretrain"));
   EXPECT_EQ(complete("tok"), (Words{"tokenizer", "tokenize"}));
-  EXPECT_EQ(complete("bench ''"), (Words{"ops", "step", "finetune", "length", "decode"}));
+  EXPECT_EQ(complete("bench ''"), (Words{"ops", "step", "finetune", "length", "decode", "cpu"}));
   EXPECT_EQ(complete("synth cor"), (Words{"corpus"}));
 }
 

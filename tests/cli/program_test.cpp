@@ -67,11 +67,12 @@ TEST(WrongUse, SuggestsTheCommandThatWasMeant) {
   expect_refusal_with("inspct", "; did you mean inspect?");
   expect_refusal(
       "bench opps",
-      "opps is not a command of convseq bench; allowed: ops, step, finetune, length, decode; did "
-      "you mean ops?");
-  expect_refusal("bench",
-                 "convseq bench needs a command: ops, step, finetune, length, decode (see convseq "
-                 "bench --help)");
+      "opps is not a command of convseq bench; allowed: ops, step, finetune, length, decode, cpu; "
+      "did you mean ops?");
+  expect_refusal(
+      "bench",
+      "convseq bench needs a command: ops, step, finetune, length, decode, cpu (see convseq "
+      "bench --help)");
 }
 
 TEST(WrongUse, SuggestsTheOptionThatWasMeant) {

@@ -54,11 +54,15 @@ void add_bench_flags(CLI::App& command, BenchFlags& flags) {
   add_device(command, flags.device);
   add_enum(command, "--precision", flags.precision,
            "Compute precision (default: bf16 on a GPU, fp32 on a CPU)");
+  add_output_flags(command, flags);
+  add_max_memory(command, flags.max_memory);
+}
+
+void add_output_flags(CLI::App& command, BenchFlags& flags) {
   command
       .add_option("--json", flags.json,
                   "JSON file for the result rows (- = standard output, instead of the table)")
       ->type_name("FILE");
-  add_max_memory(command, flags.max_memory);
   command.add_flag("--quiet", flags.quiet, "Hide progress");
 }
 

@@ -30,6 +30,7 @@ struct BenchFlags {
 };
 
 void add_bench_flags(CLI::App& command, BenchFlags& flags);
+void add_output_flags(CLI::App& command, BenchFlags& flags);  // only --json and --quiet
 void add_plot_flag(CLI::App& command, BenchFlags& flags, const std::string& description);
 void add_rounds(CLI::App& command, int& rounds);
 
