@@ -174,6 +174,17 @@ TEST(LineReader, RefusesALineOf50MegabytesInBoundedMemory) {
   EXPECT_EQ(lines_of(path, {.max_line_bytes = 50'000'000})[1].size(), 50'000'000u);
 }
 
+TEST(BadLines, GivesThemToAHandlerAndGoesOn) {
+  TempFolder folder;
+  const auto path = folder.file("a.txt", "good\nb\xC3(d\nalso good\n");
+  std::vector<std::string> problems;
+  BadLines handled([&](const Error& problem) { problems.emplace_back(problem.what()); });
+  EXPECT_EQ(lines_of(path, {.bad_lines = &handled}).size(), 2u);
+  EXPECT_EQ(problems, (std::vector<std::string>{path.string() +
+                                                ":2: not UTF-8: byte 2 of the line is 0xC3"}));
+  EXPECT_EQ(handled.skipped(), 1);
+}
+
 TEST(BadLines, CountsFromSeveralReaders) {
   TempFolder folder;
   BadLines skipped(OnBadLine::Skip);

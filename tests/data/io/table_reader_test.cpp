@@ -105,6 +105,25 @@ TEST(TableReader, ReadsFastTextFiles) {
             bad.string() + ": has no column title; it has: label, text");
 }
 
+TEST(TableReader, ReadsPlainLinesWhereTheirColumnIsNamed) {
+  TempFolder folder;
+  const TableReaderOptions options{.line_column = "text"};
+  const Table lines = {{"text=one, two"}, {"text="}, {"text=__label__x three\t"}};
+  const std::string text = "one, two\n\n__label__x three\t\n";
+  EXPECT_EQ(table_of(folder.file("a.txt", text), options), lines);
+  EXPECT_EQ(table_of(folder.file("a", text), options), lines);
+  EXPECT_EQ(table_of(folder.file("a.csv", text), {.form = TableForm::Lines, .line_column = "text"}),
+            lines);
+  EXPECT_EQ(table_of(folder.file("a.jsonl", "{\"text\": 1}\n"), options), Table{{"text=1"}});
+  EXPECT_TRUE(table_of(folder.file("empty.csv", ""), options).empty());
+}
+
+TEST(TableReader, ReadsTheFormThatItIsToldWhateverTheName) {
+  TempFolder folder;
+  EXPECT_EQ(table_of(folder.file("a.txt", "x,y\n1,2\n"), {.form = TableForm::Csv}),
+            (Table{{"x=1", "y=2"}}));
+}
+
 TEST(TableReader, KeepsQuotesInTsv) {
   TempFolder folder;
   EXPECT_EQ(table_of(folder.file("a.tsv", "a\tb\n\"x\t\"y\" z\n")),

@@ -85,6 +85,7 @@ TEST(TaskEncoder, NeverExceedsTheLimitAndCountsWhatItCut) {
         const auto length = static_cast<int64_t>(encoder.encode(example).source.size());
         too_long += whole > limit;
         EXPECT_LE(length, limit);
+        EXPECT_EQ(encoder.encode_source(example.source).tokens_cut, whole - length);
         if (whole <= limit) {
           EXPECT_EQ(length, whole);
         }

@@ -12,6 +12,7 @@ void BadLines::report(const Error& problem) {
   if (policy_ == OnBadLine::Stop) throw problem;
   const std::lock_guard lock(mutex_);
   if (++skipped_ == 1) first_ = problem.what();
+  if (handler_) return handler_(problem);
   if (skipped_ <= kLoggedOneByOne) log::warning("skipped: {}", problem.what());
   if (skipped_ == kLoggedOneByOne) log::warning("further bad lines are counted, not shown");
 }

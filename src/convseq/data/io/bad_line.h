@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -17,7 +18,11 @@ inline constexpr auto kEnumNames<OnBadLine> =
 // Collects the lines that readers cannot use. Several threads may share one object.
 class BadLines {
  public:
+  using Handler = std::function<void(const Error& problem)>;
+
   explicit BadLines(OnBadLine policy = OnBadLine::Stop) : policy_(policy) {}
+  // Bad lines are skipped, and given to `handler` instead of the log.
+  explicit BadLines(Handler handler) : policy_(OnBadLine::Skip), handler_(std::move(handler)) {}
 
   // `problem` says where it is, "file:line". Stop: throws it. Skip: counts it; the first few are
   // logged one by one.
@@ -29,6 +34,7 @@ class BadLines {
 
  private:
   const OnBadLine policy_;
+  const Handler handler_;
   mutable std::mutex mutex_;
   int64_t skipped_ = 0;
   std::string first_;

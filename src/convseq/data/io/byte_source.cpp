@@ -55,9 +55,13 @@ class RawFile {
     }
   }
 
+  // Waits for no more bytes than it needs: a terminal or a pipe may give a short line first.
   bool begins_with(std::string_view magic) {
-    look_ahead(magic.size());
-    return ahead().starts_with(magic);
+    for (size_t bytes = 1; bytes <= magic.size(); ++bytes) {
+      look_ahead(bytes);
+      if (!ahead().starts_with(magic.substr(0, bytes))) return false;
+    }
+    return true;
   }
 
  private:

@@ -45,9 +45,9 @@ std::vector<std::string> split_at_tabs(std::string_view line) {
 TableReader::TableReader(const fs::path& file, TableReaderOptions options)
     : options_(std::move(options)),
       lines_(file, options_.lines),
-      form_(form_of(file)),
+      form_(options_.form ? options_.form : form_of(file)),
       columns_(options_.columns) {
-  if (form_ != Form::FastText) return;
+  if (form_ != TableForm::FastText) return;
   try {
     require_columns({"label", "text"});
   } catch (const Error& error) {
@@ -71,31 +71,32 @@ std::vector<std::string> TableReader::columns_of(const fs::path& file) {
   return names;
 }
 
-TableReader::Form TableReader::form_of(const fs::path& file) {
+std::optional<TableForm> TableReader::form_of(const fs::path& file) const {
   const std::string form = uncompressed_extension(file);
-  if (form == ".jsonl" || form == ".json") return Form::JsonLines;
-  if (form == ".csv") return Form::Csv;
-  if (form == ".tsv") return Form::Tsv;
-  if (form == ".txt" || form == ".ft") return Form::FastText;
-  require(
-      file == "-",
+  if (form == ".jsonl" || form == ".json") return TableForm::JsonLines;
+  if (form == ".csv") return TableForm::Csv;
+  if (form == ".tsv") return TableForm::Tsv;
+  if (file == "-") return std::nullopt;
+  if (!options_.line_column.empty()) return TableForm::Lines;
+  if (form == ".txt" || form == ".ft") return TableForm::FastText;
+  fail(
       "{}: not a form of table; allowed: .jsonl, .csv, .tsv, fastText's .txt and .ft, each also "
       "with .gz or .zst",
       file.string());
-  return Form::AsItBegins;
 }
 
-TableReader::Form TableReader::form_of_first_line(std::string_view line) {
-  if (line.starts_with('{')) return Form::JsonLines;
-  if (line.starts_with(FastTextLine::kPrefix)) return Form::FastText;
-  return line.find('\t') != line.npos ? Form::Tsv : Form::Csv;
+TableForm TableReader::form_of_first_line() const {
+  if (line_.starts_with('{')) return TableForm::JsonLines;
+  if (!options_.line_column.empty()) return TableForm::Lines;
+  if (line_.starts_with(FastTextLine::kPrefix)) return TableForm::FastText;
+  return line_.find('\t') != line_.npos ? TableForm::Tsv : TableForm::Csv;
 }
 
 bool TableReader::next(Row& row) {
   while (next_line()) {
-    if (form_ == Form::AsItBegins) form_ = form_of_first_line(line_);
-    if (form_ == Form::Csv && delimiter_ == '\0') delimiter_ = delimiter_of_first_line();
-    if ((form_ == Form::Csv || form_ == Form::Tsv) && columns_.empty()) {
+    if (!form_) form_ = form_of_first_line();
+    if (form_ == TableForm::Csv && delimiter_ == '\0') delimiter_ = delimiter_of_first_line();
+    if ((form_ == TableForm::Csv || form_ == TableForm::Tsv) && columns_.empty()) {
       take_names();
       continue;
     }
@@ -106,7 +107,8 @@ bool TableReader::next(Row& row) {
       report(error);
     }
   }
-  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_) {
+  const bool may_be_empty = !options_.line_column.empty();
+  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_ && !may_be_empty) {
     report(Error("the file holds no row"));
   }
   return false;
@@ -116,7 +118,9 @@ bool TableReader::next_line() {
   while (lines_.next(line_)) {
     first_line_ = lines_.line_number();
     // In CSV and TSV a line of white space may be a row of empty fields.
-    const bool separated = form_ != Form::JsonLines && form_ != Form::FastText;
+    const bool plain = form_ ? form_ == TableForm::Lines : !options_.line_column.empty();
+    if (plain) return true;
+    const bool separated = form_ != TableForm::JsonLines && form_ != TableForm::FastText;
     if (separated ? !line_.empty() : !is_blank(line_)) return true;
     ++without_a_row_;
   }
@@ -125,11 +129,15 @@ bool TableReader::next_line() {
 
 void TableReader::take_row(Row& row) {
   row.clear();
-  if (form_ == Form::JsonLines) {
+  if (form_ == TableForm::Lines) {
+    row.add(options_.line_column, line_);
+    return;
+  }
+  if (form_ == TableForm::JsonLines) {
     take_json(line_, row);
     return;
   }
-  if (form_ == Form::FastText) {
+  if (form_ == TableForm::FastText) {
     FastTextLine line = FastTextLine::parse(line_);
     require(options_.label_lists || line.labels.size() == 1,
             "has {} labels ({}); several labels per text need a task with label_kind multi",
@@ -161,7 +169,8 @@ void TableReader::take_names() try {
 void TableReader::require_columns(const std::vector<std::string>& names) const {
   for (const std::string& name : options_.needed) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const bool tabs = form_ == Form::Csv && names.size() == 1 && line_.find('\t') != line_.npos;
+    const bool tabs =
+        form_ == TableForm::Csv && names.size() == 1 && line_.find('\t') != line_.npos;
     fail("has no column {}; it has: {}{}", name, fmt::join(names, ", "),
          tabs                ? " (its fields are separated by tabs: name it .tsv)"
          : delimiter_ == ';' ? " (its fields are separated by semicolons)"
@@ -190,7 +199,7 @@ char TableReader::delimiter_of_first_line() const {
 }
 
 std::vector<std::string> TableReader::take_record() {
-  if (form_ == Form::Tsv) return split_at_tabs(line_);
+  if (form_ == TableForm::Tsv) return split_at_tabs(line_);
   CsvRecord record(delimiter_);
   bool whole = true;
   while (!record.add_line(line_)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,24 @@
 
 namespace convseq {
 
+enum class TableForm { Lines, JsonLines, Csv, Tsv, FastText };
+template <>
+inline constexpr auto kEnumNames<TableForm> =
+    std::to_array<EnumName<TableForm>>({{TableForm::Lines, "lines"},
+                                        {TableForm::JsonLines, "jsonl"},
+                                        {TableForm::Csv, "csv"},
+                                        {TableForm::Tsv, "tsv"},
+                                        {TableForm::FastText, "fasttext"}});
+
 struct TableReaderOptions {
   std::vector<std::string> columns;  // of a CSV or TSV file without a header line
   std::vector<std::string> needed;   // columns that the file must have
   bool label_lists = false;          // fastText's lines may have several labels
+  std::optional<TableForm> form;     // default: as the file is named, or as standard input begins
+  // The column of plain lines. Where it is given, a file that is named neither as JSON lines nor as
+  // CSV or TSV has plain lines, empty ones included; so has standard input that does not begin with
+  // a JSON object; and a file without rows is no error.
+  std::string line_column;
   LineReaderOptions lines;
 };
 
@@ -36,9 +51,8 @@ class TableReader {
   void report(const Error& problem);                               // that the last row is bad
 
  private:
-  enum class Form { JsonLines, Csv, Tsv, FastText, AsItBegins };
-  static Form form_of(const std::filesystem::path& file);
-  static Form form_of_first_line(std::string_view line);
+  std::optional<TableForm> form_of(const std::filesystem::path& file) const;
+  TableForm form_of_first_line() const;
   bool next_line();
   void require_columns(const std::vector<std::string>& names) const;
   char delimiter_of_first_line() const;
@@ -48,7 +62,7 @@ class TableReader {
 
   TableReaderOptions options_;
   LineReader lines_;
-  Form form_;
+  std::optional<TableForm> form_;     // none until the first line of standard input is read
   std::vector<std::string> columns_;  // of a CSV or TSV file, once known
   char delimiter_ = '\0';             // of a CSV file, once known
   std::string line_;

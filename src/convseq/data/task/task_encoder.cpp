@@ -35,19 +35,26 @@ TaskEncoder::TaskEncoder(const Task& task, const Tokenizer& tokenizer)
 }
 
 Example TaskEncoder::encode(const TaskExample& example) {
-  Example ids{.source = tokenizer_.encode(example.source.text), .target = {}};
+  Source source = encode_source(example.source);
+  if (source.tokens_cut > 0) ++sources_cut_;
+  Example ids{.source = std::move(source.ids), .target = {}};
   if (has_target_text_) ids.target = tokenizer_.encode(example.target);
-  if (ids.source.size() > source_limit_) {
-    ++sources_cut_;
-    ids.source = fit(example.source);
-  }
   if (ids.target.size() > target_limit_) {
     ++targets_cut_;
     ids.target.resize(target_limit_);
   }
-  ids.source.push_back(Vocabulary::kEos);
   ids.target.push_back(Vocabulary::kEos);
   return ids;
+}
+
+TaskEncoder::Source TaskEncoder::encode_source(const TextTemplate::Rendered& text) const {
+  Source source{.ids = tokenizer_.encode(text.text), .tokens_cut = 0};
+  if (const size_t whole = source.ids.size(); whole > source_limit_) {
+    source.ids = fit(text);
+    source.tokens_cut = static_cast<int64_t>(whole - source.ids.size());
+  }
+  source.ids.push_back(Vocabulary::kEos);
+  return source;
 }
 
 std::vector<int32_t> TaskEncoder::fit(TextTemplate::Rendered source) const {

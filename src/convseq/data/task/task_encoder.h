@@ -16,6 +16,12 @@ class TaskEncoder {
 
   Example encode(const TaskExample& example);  // both sides closed by an EOS
 
+  struct Source {
+    std::vector<int32_t> ids;  // closed by an EOS
+    int64_t tokens_cut = 0;
+  };
+  Source encode_source(const TextTemplate::Rendered& source) const;
+
   void add_to(RowTotals& totals) const {  // what was cut
     totals.sources_cut += sources_cut_;
     totals.targets_cut += targets_cut_;
