@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "convseq/model/checkpoint.h"
+#include "convseq/spec/parameter_list.h"
 #include "convseq/spec/presets.h"
 #include "model_table.h"
 
@@ -18,6 +19,11 @@ TEST(ParameterShapes, EqualThoseOfARealModel) {
       EXPECT_TRUE(real.at(tensor).is_cpu() && shape.is_meta()) << name << " " << tensor;
     }
     EXPECT_EQ(parameter_count(config), Seq2Seq(config).parameter_count()) << name;
+    std::vector<ParameterShape> ordered;
+    for (const auto& [tensor, shape] : parameter_shapes(config)) {
+      ordered.push_back({tensor, shape.sizes().vec()});
+    }
+    EXPECT_EQ(list_parameters(config), ordered) << name;
   }
 }
 

@@ -2,10 +2,10 @@
 
 #include "convseq/cli/commands.h"
 #include "convseq/cli/options/numbers.h"
-#include "convseq/model/checkpoint.h"
-#include "convseq/model/summary.h"
 #include "convseq/spec/flops.h"
+#include "convseq/spec/model_files.h"
 #include "convseq/spec/presets.h"
+#include "convseq/spec/summary.h"
 
 namespace convseq::cli {
 namespace fs = std::filesystem;
@@ -45,10 +45,9 @@ struct Report {
 
 Report examine(const InspectOptions& options) {
   const ModelConfig config = find_model_config(options.model, options.overrides);
-  const NamedTensors parameters = parameter_shapes(config);
-  const fs::path weights = fs::path(options.model) / kWeightsFile;
+  const std::vector<ParameterShape> parameters = list_parameters(config);
   if (fs::is_directory(options.model)) {
-    check_parameters(parameters_of(config), load_weights(weights), weights.string());
+    check_weights_file(config, fs::path(options.model) / kWeightsFile);
   }
   return {.config = config,
           .work = options.work,

@@ -1,4 +1,4 @@
-#include "convseq/model/summary.h"
+#include "convseq/spec/summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,10 +24,10 @@ bool is_number(const std::string& name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-void add(SummaryNode& root, const std::string& name, const torch::Tensor& tensor) {
+void add(SummaryNode& root, const ParameterShape& parameter) {
   SummaryNode* node = &root;
-  node->parameters += tensor.numel();
-  for (const std::string& part : split(name)) {
+  node->parameters += parameter.count();
+  for (const std::string& part : split(parameter.name)) {
     auto child = std::find_if(node->children.begin(), node->children.end(),
                               [&](const SummaryNode& each) { return each.name == part; });
     if (child == node->children.end()) {
@@ -35,9 +35,9 @@ void add(SummaryNode& root, const std::string& name, const torch::Tensor& tensor
       child = node->children.end() - 1;
     }
     node = &*child;
-    node->parameters += tensor.numel();
+    node->parameters += parameter.count();
   }
-  node->shape = tensor.sizes().vec();
+  node->shape = parameter.shape;
 }
 
 bool look_alike(const SummaryNode& a, const SummaryNode& b) {
@@ -72,17 +72,17 @@ void fold(SummaryNode& node) {
 
 }  // namespace
 
-SummaryNode summarise(const NamedTensors& parameters) {
+SummaryNode summarise(const std::vector<ParameterShape>& parameters) {
   SummaryNode root{.name = "", .shape = {}, .children = {}};
-  for (const auto& [name, tensor] : parameters) add(root, name, tensor);
+  for (const ParameterShape& each : parameters) add(root, each);
   fold(root);
   return root;
 }
 
-NamedCounts parameters_by_part(const NamedTensors& parameters) {
+NamedCounts parameters_by_part(const std::vector<ParameterShape>& parameters) {
   NamedCounts parts;
-  for (const auto& [name, tensor] : parameters) {
-    const auto path = split(name);
+  for (const ParameterShape& parameter : parameters) {
+    const auto path = split(parameter.name);
     // encoder.blocks.3.mixer.query.weight -> "encoder mixer"; encoder.blocks.3.mixer_norm.weight
     // and encoder.norm.weight -> "encoder norm".
     const size_t module = path.size() > 3 && path[1] == "blocks" ? 3 : 1;
@@ -92,9 +92,9 @@ NamedCounts parameters_by_part(const NamedTensors& parameters) {
     const auto found = std::find_if(parts.begin(), parts.end(),
                                     [&](const auto& each) { return each.first == part; });
     if (found == parts.end()) {
-      parts.emplace_back(part, tensor.numel());
+      parts.emplace_back(part, parameter.count());
     } else {
-      found->second += tensor.numel();
+      found->second += parameter.count();
     }
   }
   return parts;

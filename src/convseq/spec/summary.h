@@ -1,15 +1,13 @@
 #pragma once
 
-#include <torch/types.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "convseq/spec/parameter_list.h"
+
 namespace convseq {
 
-// In the order of module.named_parameters().pairs().
-using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
 
 // A model's parameters as a tree of modules. Consecutive numbered children of the same shape (the
@@ -22,9 +20,9 @@ struct SummaryNode {
   std::vector<SummaryNode> children;
 };
 
-SummaryNode summarise(const NamedTensors& parameters);
+SummaryNode summarise(const std::vector<ParameterShape>& parameters);
 
 // Parameters by part: "embedding", "encoder mixer", "decoder cross", …
-NamedCounts parameters_by_part(const NamedTensors& parameters);
+NamedCounts parameters_by_part(const std::vector<ParameterShape>& parameters);
 
 }  // namespace convseq
