@@ -1,0 +1,67 @@
+#include "convseq/answer/predict/predictor.h"
+
+#include "convseq/base/error.h"
+
+namespace convseq {
+
+Predictor::Predictor(Engine& engine, PredictorOptions options)
+    : engine_(engine), options_(std::move(options)) {
+  if (options_.by == AnswerBy::Greedy) {
+    options_.decision.reset();
+    return;
+  }
+  require(options_.decision.has_value(), "predict: there are no labels");
+}
+
+std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
+  std::vector<Prediction> predictions;
+  std::vector<TokenIds> sources;
+  std::vector<size_t> places;  // of the sources among the predictions
+  for (PredictorInput& input : inputs) {
+    predictions.push_back({.row = input.row, .tokens_cut = input.tokens_cut});
+    predictions.back().error = std::move(input.error);
+    if (!predictions.back().error.empty()) continue;
+    places.push_back(predictions.size() - 1);
+    sources.push_back(std::move(input.source));
+  }
+  if (options_.decision) {
+    const ClassScores scores = scores_of(sources);
+    for (size_t i = 0; i < places.size(); ++i) {
+      predictions[places[i]].answer = options_.decision->decide(scores[i]);
+    }
+    return predictions;
+  }
+  const GreedyOptions greedy{.max_tokens = options_.max_tokens};
+  const auto generations = generate_answers(engine_, sources, greedy, options_.batches);
+  for (size_t i = 0; i < places.size(); ++i) {
+    predictions[places[i]].text = options_.decode(generations[i].tokens);
+  }
+  return predictions;
+}
+
+ClassScores Predictor::scores_of(const std::vector<TokenIds>& sources) {
+  if (options_.by == AnswerBy::Head) return score_classes(engine_, sources, options_.batches);
+  return score_labels(LabelScorer(engine_, options_.label_tokens), sources, options_.batches);
+}
+
+LabelKind label_kind_of(const ModelConfig& config, AnswerBy by) {
+  return by == AnswerBy::Head ? config.label_kind : LabelKind::Single;
+}
+
+PredictorOptions predictor_options(Engine& engine, const Tokenizer& tokenizer, const Task& task,
+                                   AnswerBy by, const Calibration& calibration) {
+  const TaskAnswerer refuses_what_does_not_fit(engine, tokenizer, task, by);
+  PredictorOptions options{.by = by, .max_tokens = task.max_target_tokens};
+  if (by == AnswerBy::Greedy) {
+    options.decode = [&tokenizer](std::span<const int32_t> ids) { return tokenizer.decode(ids); };
+    return options;
+  }
+  options.decision.emplace(label_kind_of(engine.config(), by), task.labels, calibration);
+  if (by == AnswerBy::Head) return options;
+  for (const std::string& label : task.labels) {
+    options.label_tokens.push_back(tokenizer.encode(label));
+  }
+  return options;
+}
+
+}  // namespace convseq
