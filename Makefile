@@ -2,6 +2,7 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD = build/$(PRESET)
+SETUP = $(filter lite,$(PRESET))  # which needs no libtorch
 
 # The thread sanitizer is for the tests of what has threads, and wants addresses that are not random.
 ifeq ($(PRESET),tsan)
@@ -12,12 +13,12 @@ endif
 
 SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
 
-.PHONY: all setup configure build program test test-long test-gpu check demo format format-check tidy goldens fuzz clean
+.PHONY: all setup configure build program lite test test-long test-gpu check demo format format-check tidy goldens fuzz clean
 
 all: build
 
 setup:
-	@tools/setup.sh
+	@tools/setup.sh $(SETUP)
 
 configure: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
@@ -30,8 +31,13 @@ program: configure  ## the program alone, without tests
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target convseq
 	@ln -sfn $(PRESET)/bin/convseq build/convseq
 
+lite:  ## convseq-lite: predict, evaluate and inspect on a CPU without libtorch
+	@$(MAKE) configure PRESET=lite
+	@cmake --build --preset lite -j $(JOBS) --target convseq-lite
+	@ln -sfn lite/bin/convseq-lite build/convseq-lite
+
 test: build  ## everything that needs no GPU
-	@tools/setup.sh tests
+	@tools/setup.sh $(or $(SETUP),tests)
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-gpu: build  ## what needs a GPU; fails where there is none

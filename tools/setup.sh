@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Prepares this machine to build convseq. Idempotent: if nothing is missing, it is quick and uses no network.
 # Without root it names the missing packages and stops.
-#   tools/setup.sh [tests|check]    tests: also the Python packages that a few tests compare with
-#                                   check: also the compilers and tools of `make check`
+#   tools/setup.sh [tests|check|lite]    tests: also the Python packages that a few tests compare with
+#                                        check: also the compilers and tools of `make check`
+#                                        lite: only what convseq-lite needs, so neither libtorch nor pip
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -32,19 +33,23 @@ if [ "${1:-}" = check ]; then
   want_command clang-format clang-format
   want_command run-clang-tidy clang-tidy
 fi
-python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
-
-libtorch=$(tools/find_libtorch.sh)
+libtorch=none
+if [ "${1:-}" != lite ]; then
+  python3 -c 'import pip' 2>/dev/null || have_command pip3 || missing+=(python3-pip)
+  libtorch=$(tools/find_libtorch.sh)
+fi
 
 # Optional packages, installed on a first set-up only.
 optional=()
 have_command clang++ || optional+=(clang)  # without these three a build takes several times longer
 have_command ccache || optional+=(ccache)
 have_command ld.lld || have_command ld.mold || optional+=(lld)
-have_command clang-format || optional+=(clang-format)
-have_command mpicxx || optional+=(libopenmpi-dev)  # training by several processes on CPUs
-have_command mpirun || optional+=(openmpi-bin)
-have_command gnuplot || optional+=(gnuplot-nox)  # bench --plot, tools/plot_*.sh
+if [ "${1:-}" != lite ]; then
+  have_command clang-format || optional+=(clang-format)
+  have_command mpicxx || optional+=(libopenmpi-dev)  # training by several processes on CPUs
+  have_command mpirun || optional+=(openmpi-bin)
+  have_command gnuplot || optional+=(gnuplot-nox)  # bench --plot, tools/plot_*.sh
+fi
 
 may_install() { [ "$(id -u)" = 0 ] && have_command apt-get; }
 if [ ${#missing[@]} -gt 0 ] && ! may_install; then
@@ -66,6 +71,8 @@ if [ ${#missing[@]} -gt 0 ] || [ -z "$libtorch" ]; then
   fi
   rm -f "$log"
 fi
+
+[ "${1:-}" != lite ] || exit 0
 
 if [ -z "$libtorch" ]; then
   echo "setup: installing libtorch 2.11.0 into .deps/torch (about 1 GB)"

@@ -35,8 +35,8 @@ TEST(Program, RefusesWrongUseInOneLine) {
 }
 
 TEST(Program, HelpsEveryCommandWithAnExample) {
-  for (const char* command : {"pretrain", "finetune", "evaluate", "inspect", "convert", "version",
-                              "completion", "man", "help"}) {
+  for (const char* command : {"pretrain", "finetune", "evaluate", "predict", "inspect", "convert",
+                              "version", "completion", "man", "help"}) {
     const auto outcome = run_convseq(std::string(command) + " --help");
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.output.find("Example"), outcome.output.npos) << outcome.output;

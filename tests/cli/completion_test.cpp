@@ -27,6 +27,7 @@ bool installed(const std::string& program) {
 const std::vector<std::string> kCommands = {"pretrain",
                                             "finetune",
                                             "evaluate",
+                                            "predict",
                                             "tokenizer train",
                                             "tokenizer encode",
                                             "tokenizer decode",

@@ -102,8 +102,9 @@ TEST(ConfigFile, IsRefusedByNameWhereItIsWrong) {
 }
 
 TEST(ConfigFile, IsAnOptionOfEveryCommand) {
-  for (const char* command : {"pretrain", "finetune", "evaluate", "tokenizer train", "tokenize",
-                              "task", "inspect", "convert", "synth corpus", "bench ops"}) {
+  for (const char* command :
+       {"pretrain", "finetune", "evaluate", "predict", "tokenizer train", "tokenize", "task",
+        "inspect", "convert", "synth corpus", "bench ops"}) {
     EXPECT_NE(run_convseq(std::string(command) + " --help").output.find("--config FILE"),
               std::string::npos)
         << command;

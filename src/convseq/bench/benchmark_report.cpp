@@ -1,12 +1,10 @@
 #include "convseq/bench/benchmark_report.h"
 
-#include <sys/utsname.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
-#include <thread>
 
 namespace convseq::bench {
 namespace {
@@ -56,12 +54,6 @@ void print(const Row& row) {
   if (row.peer_value) fmt::print("  {} {:.4g}", row.peer, *row.peer_value);
   if (row.ratio) fmt::print("  ratio {:.3f}", *row.ratio);
   fmt::print("\n");
-}
-
-std::string machine_name() {
-  utsname system{};
-  ::uname(&system);
-  return fmt::format("{}-{}cores", system.machine, std::thread::hardware_concurrency());
 }
 
 std::vector<JsonObject> read_peer_lines(const std::filesystem::path& path,

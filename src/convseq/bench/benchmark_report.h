@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "convseq/base/file/json_file.h"
+#include "convseq/base/machine.h"
 
 namespace convseq::bench {
 
@@ -21,8 +22,7 @@ struct Row {
 
 void print(const Row& row);
 
-// "x86_64-2cores"
-std::string machine_name();
+using convseq::machine_name;
 
 // The lines of a peer's output that are JSON objects; an Error if there are none. `script` wrote
 // it.

@@ -19,6 +19,7 @@ void add_finetune(CLI::App& program);
 void add_help(CLI::App& program);  // after all other commands
 void add_inspect(CLI::App& program);
 void add_man(CLI::App& program);
+void add_predict(CLI::App& program);
 void add_pretrain(CLI::App& program);
 void add_quantize(CLI::App& program);
 void add_synth(CLI::App& program);

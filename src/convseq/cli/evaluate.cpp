@@ -4,19 +4,15 @@
 #include "convseq/answer/predictions.h"
 #include "convseq/base/file/output_file.h"
 #include "convseq/base/log.h"
-#include "convseq/base/memory.h"
 #include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
+#include "convseq/cli/engines.h"
 #include "convseq/cli/options/calibration_flags.h"
 #include "convseq/cli/options/model_task.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/task_flags.h"
-#include "convseq/cli/options/training_flags.h"
 #include "convseq/cli/signals.h"
 #include "convseq/eval/report_text.h"
-#include "convseq/infer/torch_engine.h"
-#include "convseq/model/checkpoint.h"
-#include "convseq/train/step/memory_estimate.h"
 
 namespace convseq::cli {
 namespace {
@@ -26,7 +22,7 @@ struct EvaluateFlags {
   TaskFlags task;
   std::string split;
   std::optional<AnswerBy> by;
-  DeviceChoice device = DeviceChoice::Auto;
+  EngineChoice engine;
   TaskSplitOptions read;
   BootstrapOptions bootstrap;
   CalibrationFlags calibration;
@@ -63,21 +59,15 @@ std::function<void(size_t rows)> watch(std::optional<Progress>& progress, int64_
   };
 }
 
-void require_memory_for(const EvaluateFlags& flags, const Seq2Seq& model,
+void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
                         const TaskSplit& examples) {
-  InferenceShape shape{.rows = std::min(flags.batches.max_rows, std::ssize(examples.sources)),
-                       .source = 1,
-                       .target = 1};
+  AnswerShape shape{.rows = std::min(flags.batches.max_rows, std::ssize(examples.sources))};
   for (const TokenIds& source : examples.sources)
     shape.source = std::max(shape.source, std::ssize(source));
   for (const TokenIds& target : examples.targets)
     shape.target = std::max(shape.target, std::ssize(target));
   shape.rows = std::min(shape.rows, std::max<int64_t>(1, flags.batches.max_tokens / shape.source));
-  MemoryEstimate needed = inference_memory(model.config(), shape);
-  needed.weights = 0;  // they are there already
-  require_memory(needed.total(),
-                 fmt::format("answering {} rows of {} tokens at a time", shape.rows, shape.source),
-                 flags.max_memory);
+  require_answer_memory(config, flags.engine, shape, flags.max_memory);
 }
 
 Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& split) {
@@ -89,15 +79,12 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   const Calibration stored = calibration_of(flags.calibration, flags.model, task);
   BadLines bad_lines(flags.task.on_bad_line);
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
-  const auto model = load_model(flags.model);
+  const auto engine = load_engine(flags.model, flags.engine);
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
-  TorchEngine engine(*model);
-  TaskAnswerer answerer(engine, tokenizer, task,
-                        flags.by.value_or(usual_answer(model->config(), task)));
+  TaskAnswerer answerer(*engine, tokenizer, task,
+                        flags.by.value_or(usual_answer(engine->config(), task)));
   const TaskSplit examples = read_split(task, split, tokenizer, flags.read);
-  const torch::Device device = device_of(flags.device);
-  if (device.is_cpu()) require_memory_for(flags, *model, examples);
-  model->to(device);
+  require_memory_for(flags, engine->config(), examples);
 
   std::optional<Progress> progress;
   int64_t done = 0;
@@ -205,7 +192,7 @@ void add_evaluate(CLI::App& program) {
   command->add_flag("!--no-nll", flags->token_nll,
                     "Skip the negative log-likelihood of the reference answers");
   add_calibration_flags(*command, flags->calibration);
-  add_device(*command, flags->device);
+  add_engine_flags(*command, flags->engine);
   add_max_memory(*command, flags->max_memory);
   command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
   command->add_flag("--json", flags->json, "Print the report as JSON");

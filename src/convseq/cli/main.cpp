@@ -13,6 +13,7 @@
 #include "convseq/cli/frame/flag_spelling.h"
 #include "convseq/cli/frame/help_format.h"
 #include "convseq/cli/frame/usage_error.h"
+#include "convseq/cli/program.h"
 #include "convseq/cli/signals.h"
 
 namespace convseq::cli {
@@ -23,7 +24,7 @@ constexpr int kBadInput = 2;
 
 int report(int code, std::string_view message) {
   // Not fmt::print, which would throw if standard error cannot be written.
-  std::fputs(fmt::format("convseq: {}\n", message).c_str(), stderr);
+  std::fputs(fmt::format("{}: {}\n", program_name(), message).c_str(), stderr);
   return code;
 }
 
@@ -39,26 +40,17 @@ void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.fallthrough(false);
   program.formatter(std::make_shared<HelpFormat>());  // the commands take it over
-  program.set_version_flag("--version", "convseq " CONVSEQ_VERSION, "Print the version and exit");
-  add_pretrain(program);
-  add_finetune(program);
-  add_evaluate(program);
-  add_tokenizer(program);
-  add_tokenize(program);
-  add_task(program);
-  add_inspect(program);
-  add_convert(program);
-  add_quantize(program);
-  add_synth(program);
-  add_bench(program);
+  program.set_version_flag("--version", fmt::format("{} {}", program_name(), CONVSEQ_VERSION),
+                           "Print the version and exit");
+  add_program_commands(program);
   add_version(program);
   add_completion(program);
   add_man(program);
   add_help(program);
   add_config_option(program);
   name_groups(program);
-  program.footer(
-      "Example:\n  convseq inspect paper-light-base\nHelp on a command:\n  convseq help COMMAND");
+  program.footer(fmt::format("Example:\n  {0} {1}\nHelp on a command:\n  {0} help COMMAND",
+                             program_name(), program_example()));
 }
 
 int exit_code_of(Error::Cause cause) {
@@ -88,10 +80,7 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 
 int run_safely(const std::vector<std::string>& arguments) {
   try {
-    CLI::App program(
-        "Pre-train, fine-tune, evaluate and benchmark convolutional and Transformer seq2seq "
-        "models.",
-        "convseq");
+    CLI::App program(program_description(), program_name());
     add_commands(program);
     return run(program, arguments);
   } catch (const Stopped& stopped) {

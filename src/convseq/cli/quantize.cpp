@@ -8,12 +8,11 @@
 #include "convseq/base/memory.h"
 #include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
+#include "convseq/cli/engines.h"
 #include "convseq/cli/options/model_task.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/task_flags.h"
 #include "convseq/cli/signals.h"
-#include "convseq/infer/torch_engine.h"
-#include "convseq/model/checkpoint.h"
 
 namespace convseq::cli {
 namespace {
@@ -25,6 +24,7 @@ struct QuantizeFlags {
   std::string split;
   TaskSplitOptions read;
   BootstrapOptions bootstrap;
+  EngineChoice engine;
   bool force = false;
   bool json = false;
   bool quiet = false;
@@ -47,10 +47,9 @@ struct Comparison {
 
 TaskEvaluation answered(const std::filesystem::path& folder, const char* pass, const Task& task,
                         const TaskSplit& examples, const QuantizeFlags& flags) {
-  const auto model = load_model(folder);
-  TorchEngine engine(*model);
+  const auto engine = load_engine(folder, flags.engine);
   const Tokenizer tokenizer = Tokenizer::load(folder);
-  TaskAnswerer answerer(engine, tokenizer, task, usual_answer(engine.config(), task));
+  TaskAnswerer answerer(*engine, tokenizer, task, usual_answer(engine->config(), task));
   std::optional<Progress> progress;
   if (!flags.quiet) {
     progress.emplace(
@@ -165,6 +164,7 @@ void add_quantize(CLI::App& program) {
             {.min = 0, .max = kMostRows});
   add_count(*command, "--resamples", flags->bootstrap.resamples,
             "Bootstrap resamples (0 = no confidence intervals)", {.min = 0, .max = 1'000'000});
+  add_engine_flags(*command, flags->engine);
   command->add_flag("--force", flags->force, "Replace the model in the output folder");
   command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
   command->add_flag("--json", flags->json, "Print the result as JSON");

@@ -1,14 +1,14 @@
-#include <ATen/Version.h>
 #include <fmt/format.h>
-#include <torch/version.h>
 
 #include <fstream>
 #include <thread>
 
+#include "convseq/base/file/json_file.h"
+#include "convseq/base/machine.h"
 #include "convseq/base/memory.h"
-#include "convseq/bench/benchmark_report.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/commit.h"
+#include "convseq/cli/program.h"
 #include "convseq/kernels/cpu_run.h"
 #include "convseq/kernels/device.h"
 
@@ -42,16 +42,17 @@ Json about() {
   Json gpus = Json::array();
   for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) gpus.push_back(to_json(gpu));
   const std::string commit = kCommit;
+  const auto libtorch = libtorch_version();
   return {{"version", CONVSEQ_VERSION},
           {"commit", commit.empty() ? Json() : Json(commit)},
-          {"libtorch", TORCH_VERSION},
+          {"libtorch", libtorch ? Json(libtorch->version) : Json()},
           {"cuda_kernels", kernels::built_with_cuda()},
           {"cpu",
            {{"model", cpu_model()},
-            {"machine", bench::machine_name()},
+            {"machine", machine_name()},
             {"threads", std::thread::hardware_concurrency()},
             {"kernels", kernels::cpu_level_name(kernels::default_cpu_level())},
-            {"libtorch", at::get_cpu_capability()}}},
+            {"libtorch", libtorch ? Json(libtorch->cpu_capability) : Json()}}},
           {"gpus", gpus}};
 }
 
@@ -59,12 +60,13 @@ void print_version(bool json) {
   const Json all = about();
   if (json) return fmt::print("{}\n", all.dump());
   const auto text = [](const Json& value) { return value.get<std::string>(); };
-  fmt::print("convseq {}{}\n", text(all["version"]),
+  fmt::print("{} {}{}\n", program_name(), text(all["version"]),
              all["commit"].is_null() ? "" : ", commit " + text(all["commit"]));
-  fmt::print("libtorch {}\n", text(all["libtorch"]));
-  fmt::print("CPU: {}, {} threads, instructions: {} (kernels), {} (libtorch)\n",
-             text(all["cpu"]["model"]), all["cpu"]["threads"].get<int>(),
-             text(all["cpu"]["kernels"]), text(all["cpu"]["libtorch"]));
+  const bool has_libtorch = !all["libtorch"].is_null();
+  if (has_libtorch) fmt::print("libtorch {}\n", text(all["libtorch"]));
+  fmt::print("CPU: {}, {} threads, instructions: {} (kernels){}\n", text(all["cpu"]["model"]),
+             all["cpu"]["threads"].get<int>(), text(all["cpu"]["kernels"]),
+             has_libtorch ? fmt::format(", {} (libtorch)", text(all["cpu"]["libtorch"])) : "");
   fmt::print("CUDA kernels: {}\n", kernels::built_with_cuda() ? "built in" : "not built");
   if (kernels::cuda_devices().empty()) fmt::print("GPU: none found\n");
   for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) {

@@ -70,9 +70,13 @@ void OutputFile::write(std::string_view text) {
     fail_to_write(path_, stream_);
 }
 
+void OutputFile::flush() {
+  if (stream_ != nullptr && std::fflush(stream_) != 0) fail_to_write(path_, stream_);
+}
+
 void OutputFile::commit() {
   if (file_) return file_->commit();
-  if (std::fflush(stream_) != 0) fail_to_write(path_, stream_);
+  flush();
 }
 
 }  // namespace convseq

@@ -25,6 +25,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
+  void flush();  // to standard output, a device, FIFO or socket; a regular file waits for commit()
   void commit();
 
  private:

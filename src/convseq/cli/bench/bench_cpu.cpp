@@ -1,4 +1,3 @@
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <thread>
@@ -8,8 +7,8 @@
 #include "convseq/cli/bench/bench_commands.h"
 #include "convseq/cli/bench/bench_run.h"
 #include "convseq/cli/options/options.h"
-#include "convseq/infer/torch_engine.h"
-#include "convseq/model/checkpoint.h"
+#include "convseq/runtime/cpu_engine.h"
+#include "convseq/spec/parameter_list.h"
 
 namespace convseq::cli {
 namespace {
@@ -22,32 +21,14 @@ struct CpuFlags {
   std::filesystem::path peer;
 };
 
-struct OwnedModel {
-  std::shared_ptr<Seq2Seq> model;
-};
-
-// A TorchEngine with the model that it runs.
-class OwningTorchEngine : private OwnedModel, public TorchEngine {
- public:
-  explicit OwningTorchEngine(std::shared_ptr<Seq2Seq> owned)
-      : OwnedModel{std::move(owned)}, TorchEngine(*OwnedModel::model) {}
-};
-
-std::unique_ptr<Engine> load(const std::filesystem::path& folder, CpuPrecision precision,
-                             int64_t threads) {
-  require(precision != CpuPrecision::Int8, "--precision int8: libtorch has no int8 matmuls");
-  at::set_num_threads(static_cast<int>(threads));
-  return std::make_unique<OwningTorchEngine>(
-      load_model(folder, precision == CpuPrecision::Bf16 ? torch::kBFloat16 : torch::kFloat32));
-}
-
 std::unique_ptr<Engine> random_engine(const ModelConfig& config, CpuPrecision precision,
                                       int64_t threads) {
   bench::ParameterShapes shapes;
-  for (const auto& [name, tensor] : parameter_shapes(config)) shapes[name] = tensor.sizes().vec();
+  for (const auto& [name, shape] : list_parameters(config)) shapes[name] = shape;
   const bench::TemporaryFolder folder;
   bench::write_random_model(folder.path(), config, shapes);
-  return load(folder.path(), precision, threads);
+  return load_cpu_engine(folder.path(),
+                         {.precision = precision, .threads = threads, .keeps_packed_file = false});
 }
 
 void print_table(const std::vector<bench::CpuSpeed>& speeds,

@@ -61,10 +61,6 @@ void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
 
 }  // namespace
 
-CLI::Option* add_device(CLI::App& command, DeviceChoice& choice) {
-  return add_enum(command, "--device", choice, "Device (auto = a CUDA GPU if there is one)");
-}
-
 torch::Dtype type_of(Precision precision) {
   switch (precision) {
     case Precision::Bf16:

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "convseq/cli/options/engine_flags.h"
 #include "convseq/train/training_run.h"
 
 namespace convseq {
@@ -13,15 +14,9 @@ template <>
 inline constexpr auto kEnumNames<Precision> = std::to_array<EnumName<Precision>>(
     {{Precision::Fp32, "fp32"}, {Precision::Bf16, "bf16"}, {Precision::Fp64, "fp64"}});
 
-enum class DeviceChoice { Auto, Cpu, Cuda };
-template <>
-inline constexpr auto kEnumNames<DeviceChoice> = std::to_array<EnumName<DeviceChoice>>(
-    {{DeviceChoice::Auto, "auto"}, {DeviceChoice::Cpu, "cpu"}, {DeviceChoice::Cuda, "cuda"}});
-
 namespace cli {
 
 torch::Dtype type_of(Precision precision);
-CLI::Option* add_device(CLI::App& command, DeviceChoice& choice);
 torch::Device device_of(DeviceChoice choice, int local_rank = 0);
 
 // The flags of every command that trains.

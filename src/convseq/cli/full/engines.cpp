@@ -1,0 +1,51 @@
+#include "convseq/cli/engines.h"
+
+#include "convseq/base/memory.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/infer/torch_engine.h"
+#include "convseq/model/checkpoint.h"
+#include "convseq/runtime/cpu_engine.h"
+#include "convseq/train/step/memory_estimate.h"
+
+namespace convseq::cli {
+namespace {
+
+struct OwnedModel {
+  std::shared_ptr<Seq2Seq> model;
+};
+
+// A TorchEngine with the model that it runs.
+class LoadedTorchEngine : private OwnedModel, public TorchEngine {
+ public:
+  explicit LoadedTorchEngine(std::shared_ptr<Seq2Seq> model)
+      : OwnedModel{std::move(model)}, TorchEngine(*OwnedModel::model) {}
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
+                                    const EngineChoice& choice) {
+  const torch::Device device = device_of(choice.device);
+  if (device.is_cpu()) {
+    return load_cpu_engine(folder, {.precision = choice.precision, .threads = choice.threads});
+  }
+  require(choice.precision != CpuPrecision::Int8,
+          "--precision int8: not on a GPU; allowed: stored, fp32, bf16");
+  auto model = load_model(
+      folder, choice.precision == CpuPrecision::Bf16 ? torch::kBFloat16 : torch::kFloat32);
+  model->to(device);
+  return std::make_unique<LoadedTorchEngine>(std::move(model));
+}
+
+void require_answer_memory(const ModelConfig& config, const EngineChoice& choice,
+                           const AnswerShape& shape, double limit_bytes) {
+  if (device_of(choice.device).is_cuda()) return;
+  MemoryEstimate needed = inference_memory(
+      config, {.rows = shape.rows, .source = shape.source, .target = shape.target});
+  needed.weights = 0;  // they are there already
+  require_memory(needed.total(),
+                 fmt::format("answering {} rows of {} tokens at a time", shape.rows, shape.source),
+                 limit_bytes);
+}
+
+}  // namespace convseq::cli

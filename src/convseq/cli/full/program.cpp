@@ -1,0 +1,38 @@
+#include "convseq/cli/program.h"
+
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include "convseq/cli/commands.h"
+
+namespace convseq::cli {
+
+const char* program_name() { return "convseq"; }
+
+const char* program_description() {
+  return "Pre-train, fine-tune, evaluate, run and benchmark convolutional and Transformer seq2seq "
+         "models.";
+}
+
+const char* program_example() { return "inspect paper-light-base"; }
+
+void add_program_commands(CLI::App& program) {
+  add_pretrain(program);
+  add_finetune(program);
+  add_evaluate(program);
+  add_predict(program);
+  add_tokenizer(program);
+  add_tokenize(program);
+  add_task(program);
+  add_inspect(program);
+  add_convert(program);
+  add_quantize(program);
+  add_synth(program);
+  add_bench(program);
+}
+
+std::optional<LibtorchVersion> libtorch_version() {
+  return LibtorchVersion{.version = TORCH_VERSION, .cpu_capability = at::get_cpu_capability()};
+}
+
+}  // namespace convseq::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "convseq/base/enum_names.h"
+#include "convseq/runtime/cpu_engine.h"
+
+namespace convseq {
+
+enum class DeviceChoice { Auto, Cpu, Cuda };
+template <>
+inline constexpr auto kEnumNames<DeviceChoice> = std::to_array<EnumName<DeviceChoice>>(
+    {{DeviceChoice::Auto, "auto"}, {DeviceChoice::Cpu, "cpu"}, {DeviceChoice::Cuda, "cuda"}});
+
+namespace cli {
+
+CLI::Option* add_device(CLI::App& command, DeviceChoice& choice);
+
+// Where a model answers, and how.
+struct EngineChoice {
+  DeviceChoice device = DeviceChoice::Auto;
+  CpuPrecision precision = CpuPrecision::Stored;
+  int64_t threads = 0;  // 0: one per core
+};
+
+// --device, --precision and --threads, of every command that answers with a model.
+void add_engine_flags(CLI::App& command, EngineChoice& choice);
+
+}  // namespace cli
+}  // namespace convseq

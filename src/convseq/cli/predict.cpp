@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "convseq/answer/predict/prediction_format.h"
+#include "convseq/answer/predict/prediction_stream.h"
+#include "convseq/base/file/output_file.h"
+#include "convseq/base/log.h"
+#include "convseq/base/progress.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/engines.h"
+#include "convseq/cli/options/model_task.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/signals.h"
+
+namespace convseq::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct PredictFlags {
+  fs::path model;
+  fs::path input = "-";
+  TextReaderOptions read;
+  std::string source;  // a template, instead of the model's
+  std::optional<AnswerBy> by;
+  std::vector<std::string> thresholds;
+  fs::path out = "-";
+  PredictionForm form = PredictionForm::JsonLines;
+  int64_t top = 0;
+  int64_t max_source_tokens = 0, max_target_tokens = 0;  // 0: the task's
+  EngineChoice engine;
+  LengthBatchOptions batches;
+  PredictionStreamOptions stream;
+  double max_memory = 0;
+  bool quiet = false;
+};
+
+// What the model folder remembers of its task, changed as the flags say. A model that was never
+// fine-tuned reads the text as it is.
+Task task_for(const PredictFlags& flags, const ModelConfig& config) {
+  Task task = remembered_task(flags.model).value_or(Task{});
+  if (task.name.empty()) task.name = flags.model.string();
+  if (task.source.pattern().empty()) task.source = TextTemplate("{text}");
+  if (task.labels.empty()) task.labels = config.labels;
+  if (!flags.source.empty()) {
+    task.source = TextTemplate(flags.source);
+    task.cut.clear();
+  }
+  if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
+  if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
+  if (config.positions == Positions::Learned) {
+    task.max_source_tokens = std::min(task.max_source_tokens, config.max_positions);
+    task.max_target_tokens = std::min(task.max_target_tokens, config.max_positions);
+  }
+  return task;
+}
+
+// --threshold LABEL=P; P alone is of every label where labels are independent, else of the task's
+// positive label.
+Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKind kind) {
+  Calibration calibration = Calibration::load(flags.model);
+  if (!flags.thresholds.empty()) calibration.thresholds.clear();
+  constexpr RealRange kProbability{.max = 1};
+  for (const std::string& text : flags.thresholds) {
+    const NamedNumber given = named_number(text);
+    if (given.has_equals) {
+      calibration.thresholds[given.name] =
+          real_of_flag("--threshold", text.substr(given.name.size() + 1), kProbability);
+      continue;
+    }
+    const double threshold = real_of_flag("--threshold", text, kProbability);
+    if (kind == LabelKind::Multi) {
+      for (const std::string& label : task.labels) calibration.thresholds[label] = threshold;
+      continue;
+    }
+    require(
+        !task.positive_label.empty(),
+        "--threshold {}: the model's task has no positive label; write LABEL={} with one of: {}",
+        text, text, fmt::join(task.labels, ", "));
+    calibration.thresholds[task.positive_label] = threshold;
+  }
+  return calibration;
+}
+
+RowShard shard_of_flag(const std::string& text) {
+  const size_t slash = text.find('/');
+  require(slash != text.npos, "--shard: {}; allowed: such as 3/16, the third of sixteen shards",
+          text);
+  const int64_t count = count_of_flag("--shard", text.substr(slash + 1), {.max = kMostRows});
+  return {.index = count_of_flag("--shard", text.substr(0, slash), {.max = count}), .count = count};
+}
+
+// The rows of a file or pipe, window by window.
+PredictionTotals predict_file(const PredictFlags& flags, TextReader& reader,
+                              const TaskEncoder& encoder, Predictor& predictor, OutputFile& out,
+                              const PredictionFormat& format) {
+  std::optional<Progress> progress;
+  const bool on_terminal = flags.out == "-" && ::isatty(STDOUT_FILENO) == 1;
+  const bool shows_progress = !flags.quiet && !on_terminal;
+  int64_t done = 0;
+  return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
+    throw_if_interrupted("predict: stopped; nothing was written");
+    for (const Prediction& each : predictions) out.write(format.line(each));
+    out.flush();
+    done += std::ssize(predictions);
+    if (!shows_progress) return;
+    if (!progress) progress.emplace(ProgressOptions{.label = "predict", .unit = "rows"});
+    progress->update(done);
+  });
+}
+
+void ask() { std::fputs("> ", stderr); }
+
+// A dialogue on a terminal: each line is answered at once. The first one was asked for already,
+// since opening the input reads its first bytes.
+PredictionTotals predict_dialogue(TextReader& reader, const TaskEncoder& encoder,
+                                  Predictor& predictor, OutputFile& out,
+                                  const PredictionFormat& format) {
+  PredictionTotals totals;
+  for (TextRow row; reader.next(row); ask()) {
+    const Prediction prediction = predict_row(row, encoder, predictor);
+    totals.add(prediction);
+    out.write(format.line(prediction));
+    out.flush();
+  }
+  std::fputs("\n", stderr);
+  return totals;
+}
+
+void run(PredictFlags& flags) {
+  if (flags.quiet) log::set_level(log::Level::Warning);
+  require(fs::is_directory(flags.model), "{}: no such model folder", flags.model.string());
+  // What cannot be written is refused before anything is computed.
+  OutputFile out(flags.out, {flags.input});
+  if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
+  const auto engine = load_engine(flags.model, flags.engine);
+  const ModelConfig& config = engine->config();
+  const Tokenizer tokenizer = Tokenizer::load(flags.model);
+  const Task task = task_for(flags, config);
+  require_answer_memory(
+      config, flags.engine,
+      {.rows = std::clamp<int64_t>(flags.batches.max_tokens / task.max_source_tokens, 1,
+                                   flags.batches.max_rows),
+       .source = task.max_source_tokens,
+       .target = task.max_target_tokens},
+      flags.max_memory);
+
+  const AnswerBy by = flags.by.value_or(usual_answer(config, task));
+  require(by != AnswerBy::Greedy || flags.thresholds.empty(),
+          "--threshold: the model answers with text, which has no probabilities of labels");
+  PredictorOptions options = predictor_options(
+      *engine, tokenizer, task, by, calibration_for(flags, task, label_kind_of(config, by)));
+  options.batches = flags.batches;
+  Predictor predictor(*engine, std::move(options));
+  const TaskEncoder encoder(task, tokenizer);
+  const auto& decision = predictor.decision();
+  const PredictionFormat format(flags.form, decision ? &*decision : nullptr, flags.top);
+  out.write(format.header());
+  const bool dialogue = flags.input == "-" && ::isatty(STDIN_FILENO) == 1;
+  if (dialogue) ask();
+  flags.read.source = task.source;
+  TextReader reader(flags.input, flags.read);
+  const PredictionTotals totals =
+      dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
+               : predict_file(flags, reader, encoder, predictor, out, format);
+  out.commit();
+  if (totals.failed > 0) {
+    log::warning("{}", totals.describe());
+  } else {
+    log::info("{}", totals.describe());
+  }
+}
+
+}  // namespace
+
+void add_predict(CLI::App& program) {
+  auto flags = std::make_shared<PredictFlags>();
+  CLI::App* command = program.add_subcommand(
+      "predict", "Predict labels with their probabilities, or text, for the rows of a file");
+  command->add_option("MODEL,--model", flags->model, "Model folder")->required();
+  command
+      ->add_option("FILE,--file", flags->input,
+                   "Input: plain lines, or a table named .jsonl, .csv or .tsv; plain, .gz or "
+                   ".zst; - reads standard input")
+      ->capture_default_str();
+  add_enum(*command, "--input-format", flags->read.form,
+           "Input format (default: by the file's name; standard input: JSON lines or plain lines)");
+  CLI::Option* column =
+      command->add_option("--column", flags->read.column, "Column that holds the text");
+  command
+      ->add_option("--source", flags->source,
+                   "Input template with column names, such as 'review: {text}' (default: the "
+                   "model's)")
+      ->excludes(column);
+  command->add_option("--out", flags->out, "Output file (- = standard output)")
+      ->capture_default_str()
+      ->type_name("FILE");
+  add_enum(*command, "--output-format", flags->form, "Output format, one line per row");
+  add_count(*command, "--top", flags->top,
+            "List only the N likeliest labels with their probabilities (0 = all)",
+            {.min = 0, .max = kMostRows});
+  command
+      ->add_option("--threshold", flags->thresholds,
+                   "Probability from which a label is predicted; without LABEL= that of the "
+                   "positive label, or of every label of a multi-label model")
+      ->type_name("[LABEL=]NUMBER,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_enum(*command, "--answer", flags->by,
+           "Prediction method (default: head for a model without a decoder, else labels if the "
+           "task has them, else greedy)");
+  command
+      ->add_option_function<std::string>(
+          "--shard", [flags](const std::string& text) { flags->read.shard = shard_of_flag(text); },
+          "Use only every N-th row, from row I on; the shards 1/N to N/N make up the whole input")
+      ->type_name("I/N");
+  add_count(*command, "--max-source-tokens", flags->max_source_tokens,
+            "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
+  add_count(*command, "--max-target-tokens", flags->max_target_tokens,
+            "Maximum length of generated text in tokens (0 = the task's limit)",
+            {.min = 0, .max = kLongest});
+  add_count(*command, "--batch", flags->batches.max_rows, "Batch size", {.max = kMostRows});
+  add_count(*command, "--window", flags->stream.window,
+            "Rows read ahead and sorted by length (1 = answer each row at once)",
+            {.max = kMostRows});
+  add_engine_flags(*command, flags->engine);
+  add_max_memory(*command, flags->max_memory);
+  command->add_flag("--quiet", flags->quiet, "Hide progress and info messages");
+  command->footer(
+      "Examples:\n  convseq predict models/sst2 reviews.txt > labels.jsonl\n"
+      "  convseq predict models/sst2 reviews.csv --column body --output-format tsv --out out.tsv\n"
+      "  zcat comments.jsonl.gz | convseq predict models/toxic - --threshold 0.8 "
+      "--output-format labels");
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace convseq::cli

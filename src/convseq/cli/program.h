@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+// What differs between the programs: full/program.cpp is convseq, lite/program.cpp convseq-lite,
+// which answers with trained models and needs no libtorch.
+namespace convseq::cli {
+
+struct LibtorchVersion {
+  std::string version;
+  std::string cpu_capability;  // "AVX2"
+};
+
+const char* program_name();
+const char* program_description();
+const char* program_example();
+void add_program_commands(CLI::App& program);
+std::optional<LibtorchVersion> libtorch_version();  // none in convseq-lite
+
+}  // namespace convseq::cli
