@@ -33,7 +33,8 @@ struct ConvRows {
 
 // The workspace of calls with at most `rows` output rows.
 int64_t conv_rows_workspace(const ConvShape& shape, ConvGate gate, int64_t rows);
-void conv_rows(const ConvShape& shape, const ConvRows& arrays, CpuLevel level = widest_cpu_level());
+void conv_rows(const ConvShape& shape, const ConvRows& arrays,
+               CpuLevel level = default_cpu_level());
 
 // One more position of one sequence of a causal convolution: reads the last (k−1)·dilation inputs,
 // gated, from a ring buffer, slot = position mod (k−1)·dilation, and stores this one in it.
@@ -49,6 +50,6 @@ struct ConvStepRow {
 };
 
 void conv_step_row(const ConvShape& shape, const ConvStepRow& arrays,
-                   CpuLevel level = widest_cpu_level());
+                   CpuLevel level = default_cpu_level());
 
 }  // namespace convseq::kernels
