@@ -323,7 +323,8 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
                         usual_answer(engine.config(), options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
-    TaskEvaluation evaluation = evaluate_task(answerer, split);
+    TaskEvaluation evaluation =
+        evaluate_task(answerer, split, {.metrics = all_metrics(options.task, answerer.by())});
     OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
     write_predictions(predictions, split, evaluation);
     predictions.commit();
