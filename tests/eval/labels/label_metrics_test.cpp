@@ -3,7 +3,7 @@
 #include "convseq/eval/report.h"
 #include "eval/answers.h"
 
-// The expected values were computed by scikit-learn 1.7 from the same tables.
+// The expected values were computed by scikit-learn from the same tables.
 namespace convseq {
 using testing::answers;
 
