@@ -20,10 +20,10 @@ struct SequenceAttention {
   int64_t keys = 0;  // those that are not padding
   // The position of query 0, key 0 being at 0: for the bias and for causal attention.
   int64_t first_position = 0;
-  bool causal = false;  // a query sees the keys up to its own position
-  FloatRows q;          // [queries, heads · channels]
-  FloatRows k, v;       // [keys, heads · channels]
-  AttentionBias bias;
+  bool causal = false;       // a query sees the keys up to its own position
+  FloatRows q = {};          // [queries, heads · channels]
+  FloatRows k = {}, v = {};  // [keys, heads · channels]
+  AttentionBias bias = {};
   float* out = nullptr;  // [queries, heads · channels]; zero where no key is visible
   int64_t out_stride = 0;
   CpuLevel level = default_cpu_level();

@@ -27,7 +27,7 @@ struct PackedMatrixShape {
 };
 
 struct PackedMatrix {
-  PackedMatrixShape shape;
+  PackedMatrixShape shape = {};
   const std::byte* data = nullptr;
 };
 
@@ -49,7 +49,7 @@ struct PackedRowsShape {
 };
 
 struct PackedRows {
-  PackedRowsShape shape;
+  PackedRowsShape shape = {};
   std::byte* data = nullptr;
 };
 

@@ -37,13 +37,13 @@ struct NormParameters {
 
 // y = norm(x) + residual, to fp32 rows, to packed rows, or to both.
 struct NormRows {
-  FloatRows x;
+  FloatRows x = {};
   int64_t channels = 0;
-  NormParameters norm;
-  FloatRows residual;                    // null: none
+  NormParameters norm = {};
+  FloatRows residual = {};               // null: none
   float* out = nullptr;                  // may be the residual or x; null: not wanted
   int64_t out_stride = 0;                // of `out`
-  PackedRows packed;                     // without data: not wanted
+  PackedRows packed = {};                // without data: not wanted
   CpuLevel level = default_cpu_level();  // that of `packed` where there is one
 };
 void norm_rows(const NormRows& rows, RowRange range);

@@ -9,12 +9,13 @@ namespace {
 
 constexpr int kRows = 8;
 constexpr int kPanel = 8;
+constexpr int kWide = 4;  // panels for few rows
 constexpr int kVectors = kPanel / 4;
 constexpr int kGroup = 4;
 constexpr int kInputs = 16;  // of a row, per load
 
 template <int R, int Panels>
-void tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
@@ -35,20 +36,20 @@ void tile(const MatmulTask& task, int64_t row, int64_t column) {
       });
     });
   }
+  Floats<4> floats[R][Panels * kVectors];
   unroll<R>([&](auto r) CONVSEQ_LAMBDA {
     unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      const int64_t at = column + 4 * v.kValue;
-      if (at >= task.columns.end) return;
-      write_scaled<4>(task, row + r.kValue, at, vcvtq_f32_s32(sums[r.kValue][v.kValue]));
+      floats[r.kValue][v.kValue] = floats_of<4>(sums[r.kValue][v.kValue]);
     });
   });
+  write_scaled_tile<R, Panels * kVectors, 4>(task, row, R, column, floats);
 }
 
 void multiply(const MatmulTask& task) {
-  for_tiles<kRows, kPanel>(task, task.inputs,
-                           [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
-                             tile<rows.kValue, panels.kValue>(task, row, column);
-                           });
+  for_tiles<kRows, kPanel, kWide>(
+      task, task.inputs, task.inputs,
+      [&](auto rows, auto panels, int64_t row, int64_t column)
+          CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column); });
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kRows = 8;
+constexpr int kRows = 12;
 constexpr int kPanel = 8;
+constexpr int kWide = 4;  // panels for few rows
 constexpr int kPanelPairs = kPanel / 2;
 constexpr int64_t kStep = 16;  // bytes of two rows or columns that one instruction reads
 
@@ -22,9 +23,12 @@ struct Int8Pairs {
   CONVSEQ_INLINE static Sums multiply(Sums sums, int8x16_t x, int8x16_t w) {
     return vmmlaq_s32(sums, x, w);
   }
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t column, Sums sums) {
-    write_scaled<4>(task, row, column, vcvtq_f32_s32(sums));
+  template <int R, int V>
+  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t rows,
+                                   int64_t column, Floats<4> (&sums)[R][V]) {
+    write_scaled_tile<R, V, 4>(task, row, rows, column, sums);
   }
+  CONVSEQ_INLINE static Floats<4> to_floats(Sums sums) { return floats_of<4>(sums); }
 };
 
 struct Bf16Pairs {
@@ -36,9 +40,12 @@ struct Bf16Pairs {
   CONVSEQ_INLINE static Sums multiply(Sums sums, bfloat16x8_t x, bfloat16x8_t w) {
     return vbfmmlaq_f32(sums, x, w);
   }
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t column, Sums sums) {
-    write_columns<4>(task, row, column, sums);
+  template <int R, int V>
+  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t rows,
+                                   int64_t column, Floats<4> (&sums)[R][V]) {
+    write_tile<R, V, 4>(task, row, rows, column, sums);
   }
+  CONVSEQ_INLINE static Floats<4> to_floats(Sums sums) { return sums; }
 };
 
 // The halves of two blocks of 2×2 sums that belong to the same row.
@@ -51,7 +58,8 @@ CONVSEQ_INLINE Sums row_of(Sums left, Sums right) {
 
 // Rows [row, row + rows), which are Pairs pairs, by Panels panels.
 template <class Type, int Pairs, int Panels>
-void pair_tile(const MatmulTask& task, int64_t row, int64_t rows, int64_t column) {
+[[gnu::noinline]] void pair_tile(const MatmulTask& task, int64_t row, int64_t rows,
+                                 int64_t column) {
   const int64_t pair_bytes = 2 * task.inputs * Type::kBytes;
   const int64_t panel_bytes = kPanelPairs * pair_bytes;
   const std::byte* x = task.rows + row / 2 * pair_bytes;
@@ -72,24 +80,24 @@ void pair_tile(const MatmulTask& task, int64_t row, int64_t rows, int64_t column
       });
     });
   }
+  Floats<4> tile[2 * Pairs][Panels * kPanelPairs / 2];
   unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
     unroll<Panels * kPanelPairs / 2>([&](auto c) CONVSEQ_LAMBDA {
       const auto left = sums[p.kValue][2 * c.kValue], right = sums[p.kValue][2 * c.kValue + 1];
-      const int64_t first = row + 2 * p.kValue, at = column + 4 * c.kValue;
-      if (at >= task.columns.end) return;
-      Type::write(task, first, at, row_of<0>(left, right));
-      if (2 * p.kValue + 1 < rows) Type::write(task, first + 1, at, row_of<1>(left, right));
+      tile[2 * p.kValue][c.kValue] = Type::to_floats(row_of<0>(left, right));
+      tile[2 * p.kValue + 1][c.kValue] = Type::to_floats(row_of<1>(left, right));
     });
   });
+  Type::template write<2 * Pairs, Panels * kPanelPairs / 2>(task, row, rows, column, tile);
 }
 
 template <class Type>
 void multiply(const MatmulTask& task) {
-  for_tiles<kRows, kPanel>(task, task.inputs * Type::kBytes,
-                           [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
-                             pair_tile<Type, (rows.kValue + 1) / 2, panels.kValue>(
-                                 task, row, rows.kValue, column);
-                           });
+  for_tiles<kRows, kPanel, kWide>(
+      task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
+      [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
+        pair_tile<Type, (rows.kValue + 1) / 2, panels.kValue>(task, row, rows.kValue, column);
+      });
 }
 
 }  // namespace

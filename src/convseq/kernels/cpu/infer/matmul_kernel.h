@@ -34,12 +34,12 @@ struct MatmulTask {
   const float* column_scales = nullptr;
   const int32_t* column_sums = nullptr;  // Σ q over the inputs, per output
   int64_t inputs = 0;                    // with padding
-  ColumnRange columns;
-  MatmulOutput output;
+  ColumnRange columns = {};
+  MatmulOutput output = {};
 };
 
 struct MatmulKernel {
-  MatmulFormat format;
+  MatmulFormat format = {};
   void (*multiply)(const MatmulTask& task);
 };
 
@@ -50,7 +50,7 @@ struct RowBuffer {
   float* scales = nullptr;  // Int8 only, [rows]
   std::byte* rows = nullptr;
   int64_t inputs = 0;  // with padding
-  MatmulFormat format;
+  MatmulFormat format = {};
 };
 RowBuffer row_buffer(const PackedRows& rows);
 

@@ -5,8 +5,12 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kRows = 8;
-constexpr int kVectors = 2;  // of a panel
+// The tile fits the registers: 32 on Arm and with AVX-512, 16 otherwise on x86.
+#ifdef __aarch64__
+constexpr int kRows = 4, kVectors = 4, kWide = 2;  // kVectors per panel, kWide panels for few rows
+#else
+constexpr int kRows = kLanes == 16 ? 12 : 6, kVectors = 2, kWide = kLanes == 16 ? 4 : 2;
+#endif
 constexpr int kPanel = kVectors * kLanes;
 
 typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
@@ -18,40 +22,48 @@ CONVSEQ_INLINE Ints load_ints(const int8_t* from) {
   return __builtin_convertvector(bytes, Ints);
 }
 
+// Arm multiplies by a lane of a vector, x86 by a broadcast load.
+#ifdef __aarch64__
+constexpr int kInputs = 4;
+#else
+constexpr int kInputs = 1;
+#endif
+
 template <int R, int Panels, class Weight>
-CONVSEQ_INLINE void float_tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void float_tile(const MatmulTask& task, int64_t row, int64_t column) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const float*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const Weight*>(task.panels) + column * inputs;
   Floats<kLanes> sums[R][Panels * kVectors] = {};
-  for (int64_t k = 0; k < inputs; ++k) {
-    unroll<Panels>([&](auto p) CONVSEQ_LAMBDA {
-      unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        const auto weights = load<kLanes>(w + (p.kValue * inputs + k) * kPanel + v.kValue * kLanes);
+  for (int64_t k = 0; k < inputs; k += kInputs) {
+    Floats<kInputs> values[R];
+    unroll<R>([&](auto r)
+                  CONVSEQ_LAMBDA { values[r.kValue] = load<kInputs>(x + r.kValue * inputs + k); });
+    unroll<kInputs>([&](auto i) CONVSEQ_LAMBDA {
+      unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
+        constexpr int kVector = v.kValue;
+        const auto weights =
+            load<kLanes>(w + (kVector / kVectors * inputs + k + i.kValue) * kPanel +
+                         kVector % kVectors * kLanes);
         unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-          sums[r.kValue][p.kValue * kVectors + v.kValue] += weights * x[r.kValue * inputs + k];
+          sums[r.kValue][kVector] += weights * values[r.kValue][i.kValue];
         });
       });
     });
   }
-  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-    unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      write_columns<kLanes>(task, row + r.kValue, column + v.kValue * kLanes,
-                            sums[r.kValue][v.kValue]);
-    });
-  });
+  write_tile<R, Panels * kVectors, kLanes>(task, row, R, column, sums);
 }
 
 template <class Weight>
 void multiply_floats(const MatmulTask& task) {
-  for_tiles<kRows, kPanel>(task, task.inputs * 4,
-                           [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
-                             float_tile<rows.kValue, panels.kValue, Weight>(task, row, column);
-                           });
+  for_tiles<kRows, kPanel, kWide>(
+      task, task.inputs * 4, task.inputs * int64_t{sizeof(Weight)},
+      [&](auto rows, auto panels, int64_t row, int64_t column)
+          CONVSEQ_LAMBDA { float_tile<rows.kValue, panels.kValue, Weight>(task, row, column); });
 }
 
 template <int R, int Panels>
-CONVSEQ_INLINE void int_tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void int_tile(const MatmulTask& task, int64_t row, int64_t column) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
@@ -67,26 +79,31 @@ CONVSEQ_INLINE void int_tile(const MatmulTask& task, int64_t row, int64_t column
       });
     });
   }
+  Floats<kLanes> floats[R][Panels * kVectors];
   unroll<R>([&](auto r) CONVSEQ_LAMBDA {
     unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      write_scaled<kLanes>(task, row + r.kValue, column + v.kValue * kLanes,
-                           __builtin_convertvector(sums[r.kValue][v.kValue], Floats<kLanes>));
+      floats[r.kValue][v.kValue] = floats_of<kLanes>(sums[r.kValue][v.kValue]);
     });
   });
+  write_scaled_tile<R, Panels * kVectors, kLanes>(task, row, R, column, floats);
 }
 
 void multiply_ints(const MatmulTask& task) {
-  for_tiles<kRows, kPanel>(task, task.inputs,
-                           [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
-                             int_tile<rows.kValue, panels.kValue>(task, row, column);
-                           });
+  for_tiles<kRows, kPanel, kWide>(
+      task, task.inputs, task.inputs,
+      [&](auto rows, auto panels, int64_t row, int64_t column)
+          CONVSEQ_LAMBDA { int_tile<rows.kValue, panels.kValue>(task, row, column); });
 }
 
 }  // namespace
 
-const MatmulKernel kFp32Matmul = {{.weight_bytes = 4, .panel = kPanel}, multiply_floats<float>};
-const MatmulKernel kBf16Matmul = {
-    {.weight_bytes = 2, .panel = kPanel, .element = RowElement::Fp32OfBf16}, multiply_floats<Bf16>};
+const MatmulKernel kFp32Matmul = {{.weight_bytes = 4, .panel = kPanel, .input_multiple = kInputs},
+                                  multiply_floats<float>};
+const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
+                                   .panel = kPanel,
+                                   .input_multiple = kInputs,
+                                   .element = RowElement::Fp32OfBf16},
+                                  multiply_floats<Bf16>};
 const MatmulKernel kInt8Matmul = {{.weight_bytes = 1, .panel = kPanel, .element = RowElement::Int8},
                                   multiply_ints};
 

@@ -6,29 +6,11 @@
 // The loops around the register tile of a matmul, and its epilogue.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
-// Columns [column, column + W) of a row; what lies beyond the range is not written.
-template <int W>
-CONVSEQ_INLINE void write_columns(const MatmulTask& task, int64_t row, int64_t column,
-                                  Floats<W> y) {
-  const MatmulOutput& output = task.output;
-  float* to = output.data + row * output.stride + column;
-  const float* residual = output.residual == nullptr
-                              ? nullptr
-                              : output.residual + row * output.residual_stride + column;
-  if (column + W <= task.columns.end) {
-    if (output.bias != nullptr) y += load<W>(output.bias + column);
-    if (output.relu) y = y < 0.0F ? Floats<W>{} : y;
-    if (residual != nullptr) y += load<W>(residual);
-    store<W>(to, y);
-    return;
-  }
-  for (int64_t i = 0; column + i < task.columns.end; ++i) {
-    float value = y[i];
-    if (output.bias != nullptr) value += output.bias[column + i];
-    if (output.relu) value = value < 0 ? 0 : value;
-    if (residual != nullptr) value += residual[i];
-    to[i] = value;
-  }
+// W int32 sums, of the type of the instruction that made them.
+template <int W, class Sums>
+CONVSEQ_INLINE Floats<W> floats_of(Sums sums) {
+  typedef int32_t Ints __attribute__((vector_size(4 * W)));
+  return __builtin_convertvector(bits_as<Ints>(sums), Floats<W>);
 }
 
 // Keeps a product from being fused with a later sum in some tiles and not in others.
@@ -42,13 +24,74 @@ CONVSEQ_INLINE Floats<W> rounded(Floats<W> product) {
   return product;
 }
 
-// The same for int8: the int32 sums, as fp32, times the scales of row and columns. The scales of a
-// matrix are padded to whole panels.
-template <int W>
-CONVSEQ_INLINE void write_scaled(const MatmulTask& task, int64_t row, int64_t column,
-                                 Floats<W> sums) {
-  const auto scales = task.row_scales[row] * load<W>(task.column_scales + column);
-  write_columns<W>(task, row, column, rounded<W>(sums * scales));
+// The epilogue of a tile of which some columns do not exist; its rows are `width` values apart.
+[[gnu::noinline]] inline void write_some_columns(const MatmulTask& task, int64_t row, int64_t rows,
+                                                 int64_t column, const float* sums, int64_t width) {
+  const MatmulOutput& output = task.output;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < width && column + i < task.columns.end; ++i) {
+      float y = sums[r * width + i];
+      if (output.bias != nullptr) y += output.bias[column + i];
+      if (output.relu) y = y < 0 ? 0 : y;
+      if (output.residual != nullptr) {
+        y += output.residual[(row + r) * output.residual_stride + column + i];
+      }
+      output.data[(row + r) * output.stride + column + i] = y;
+    }
+  }
+}
+
+// The epilogue of a tile at [row, column]. Where `rows` is R − 1, the last row is not written.
+template <int R, int V, int W>
+CONVSEQ_INLINE void write_tile(const MatmulTask& task, int64_t row, int64_t rows, int64_t column,
+                               Floats<W> (&sums)[R][V]) {
+  if (column + V * W > task.columns.end) {
+    float values[R * V * W];  // a copy: the sums stay in registers
+    unroll<R * V>([&](auto i) CONVSEQ_LAMBDA {
+      store<W>(values + i.kValue * W, sums[i.kValue / V][i.kValue % V]);
+    });
+    return write_some_columns(task, row, rows, column, values, V * W);
+  }
+  const MatmulOutput& output = task.output;
+  const auto for_vectors = [&](const auto& f) CONVSEQ_LAMBDA {
+    unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+      if (r.kValue == R - 1 && rows < R) return;
+      unroll<V>([&](auto v) CONVSEQ_LAMBDA { f(r, v, sums[r.kValue][v.kValue]); });
+    });
+  };
+  if (output.bias != nullptr) {
+    for_vectors([&](auto, auto v, Floats<W>& y)
+                    CONVSEQ_LAMBDA { y += load<W>(output.bias + column + v.kValue * W); });
+  }
+  if (output.relu) {
+    for_vectors([&](auto, auto, Floats<W>& y) CONVSEQ_LAMBDA { y = y < 0.0F ? Floats<W>{} : y; });
+  }
+  if (output.residual != nullptr) {
+    const float* residual = output.residual + row * output.residual_stride + column;
+    for_vectors([&](auto r, auto v, Floats<W>& y) CONVSEQ_LAMBDA {
+      if (r.kValue < rows)
+        y += load<W>(residual + r.kValue * output.residual_stride + v.kValue * W);
+    });
+  }
+  float* to = output.data + row * output.stride + column;
+  for_vectors([&](auto r, auto v, Floats<W>& y)
+                  CONVSEQ_LAMBDA { store<W>(to + r.kValue * output.stride + v.kValue * W, y); });
+}
+
+// The same for int8: the int32 sums, as fp32, times the scales of rows and columns. The scales of
+// a matrix are padded to whole panels.
+template <int R, int V, int W>
+CONVSEQ_INLINE void write_scaled_tile(const MatmulTask& task, int64_t row, int64_t rows,
+                                      int64_t column, Floats<W> (&sums)[R][V]) {
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+    if (r.kValue == R - 1 && rows < R) return;
+    const float scale = task.row_scales[row + r.kValue];
+    unroll<V>([&](auto v) CONVSEQ_LAMBDA {
+      auto& sum = sums[r.kValue][v.kValue];
+      sum = rounded<W>(sum * (scale * load<W>(task.column_scales + column + v.kValue * W)));
+    });
+  });
+  write_tile<R, V, W>(task, row, rows, column, sums);
 }
 
 // f(Number<n>) for the n of [1, N] that equals `count`.
@@ -60,29 +103,47 @@ CONVSEQ_INLINE void with_count(int64_t count, const F& f) {
   }
 }
 
-// tile(Number<rows>, Number<panels>, row, column) over all rows and columns of the task. Few rows
-// take several panels at once, so that there are enough independent sums. Rows are cut into blocks
-// that stay in the L2 cache while the panels, each in the L1 cache, pass over them.
-template <int Rows, int Panel, class Tile>
-CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, const Tile& tile) {
+// f(row, rows) over [begin, end): tiles of at most Rows rows and of nearly the same size, an even
+// one where there are several.
+template <int Rows, class F>
+CONVSEQ_INLINE void for_row_tiles(int64_t begin, int64_t end, const F& f) {
+  for (int64_t row = begin; row < end;) {
+    const int64_t left = end - row, tiles = (left + Rows - 1) / Rows;
+    const int64_t rows = tiles == 1 ? left : smaller<int64_t>(Rows, (left / tiles + 2) & ~1);
+    f(row, rows);
+    row += rows;
+  }
+}
+
+// tile(Number<rows>, Number<panels>, row, column) over all rows and columns of the task. Rows
+// and panels are cut into blocks that stay in the L2 cache. The panels, which are one stream, pass
+// over the rows of a tile, which stay in the L1 cache. One or two rows take Wide panels at once, so
+// that there are enough independent sums.
+template <int Rows, int Panel, int Wide, class Tile>
+CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
+                              const Tile& tile) {
   constexpr int64_t kBlockBytes = 256 * 1024;
-  constexpr int kWide = 4;  // panels for few rows
+  constexpr int kFew = 2;
+  int64_t column = task.columns.begin;
+  if (task.row_count <= kFew) {
+    for (; column + (Wide - 1) * Panel < task.columns.end; column += Wide * Panel) {
+      with_count<kFew>(task.row_count,
+                       [&](auto rows) CONVSEQ_LAMBDA { tile(rows, Number<Wide>{}, 0, column); });
+    }
+  }
   const int64_t block = larger<int64_t>(1, kBlockBytes / (row_bytes * Rows)) * Rows;
+  const int64_t group = larger<int64_t>(1, kBlockBytes / (weight_bytes * Panel)) * Panel;
+  const int64_t begin = column, end = task.columns.end;
   for (int64_t first = 0; first < task.row_count; first += block) {
     const int64_t last = smaller(first + block, task.row_count);
-    int64_t column = task.columns.begin;
-    if (last - first <= Rows / 4) {
-      for (; column + (kWide - 1) * Panel < task.columns.end; column += kWide * Panel) {
-        with_count<Rows / 4>(last - first, [&](auto rows) CONVSEQ_LAMBDA {
-          tile(rows, Number<kWide>{}, first, column);
+    for (int64_t left = begin; left < end; left += group) {
+      for_row_tiles<Rows>(first, last, [&](int64_t row, int64_t rows) CONVSEQ_LAMBDA {
+        with_count<Rows>(rows, [&](auto count) CONVSEQ_LAMBDA {
+          for (column = left; column < smaller(left + group, end); column += Panel) {
+            tile(count, Number<1>{}, row, column);
+          }
         });
-      }
-    }
-    for (; column < task.columns.end; column += Panel) {
-      int64_t row = first;
-      for (; row + Rows <= last; row += Rows) tile(Number<Rows>{}, Number<1>{}, row, column);
-      with_count<Rows - 1>(last - row,
-                           [&](auto rows) CONVSEQ_LAMBDA { tile(rows, Number<1>{}, row, column); });
+      });
     }
   }
 }
