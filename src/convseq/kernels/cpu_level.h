@@ -15,7 +15,6 @@ enum class CpuLevel {
   Avx512,
   Avx512Vnni,  // vpdpbusd
   Avx512Bf16,  // vdpbf16ps
-  Amx,         // tiles of int8 and bf16
 };
 
 std::vector<CpuLevel> cpu_levels();  // those that this machine supports, the widest last

@@ -20,8 +20,7 @@ inline constexpr auto kEnumNames<kernels::CpuLevel> =
                                                 {kernels::CpuLevel::Avx2, "avx2"},
                                                 {kernels::CpuLevel::Avx512, "avx512"},
                                                 {kernels::CpuLevel::Avx512Vnni, "avx512-vnni"},
-                                                {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"},
-                                                {kernels::CpuLevel::Amx, "amx"}});
+                                                {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"}});
 
 }  // namespace convseq
 
@@ -61,9 +60,13 @@ std::vector<CpuLevel> cpu_levels() {
   if (add(CpuLevel::DotProduct, has_dot_product())) add(CpuLevel::I8mm, has_i8mm_and_bf16());
 #elif defined(__x86_64__)
   if (add(CpuLevel::Avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
-    add(CpuLevel::Avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                              __builtin_cpu_supports("avx512dq") &&
-                              __builtin_cpu_supports("avx512vl"));
+    const bool wide = add(CpuLevel::Avx512, __builtin_cpu_supports("avx512f") &&
+                                                __builtin_cpu_supports("avx512bw") &&
+                                                __builtin_cpu_supports("avx512dq") &&
+                                                __builtin_cpu_supports("avx512vl"));
+    if (wide && add(CpuLevel::Avx512Vnni, __builtin_cpu_supports("avx512vnni"))) {
+      add(CpuLevel::Avx512Bf16, __builtin_cpu_supports("avx512bf16"));
+    }
   }
 #endif
   return levels;

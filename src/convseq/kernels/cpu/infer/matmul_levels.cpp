@@ -14,6 +14,15 @@ MatmulKernels kernels_of(CpuLevel level) {
       return {baseline::kFp32Matmul, i8mm::kBf16Matmul, i8mm::kInt8Matmul};
     case CpuLevel::DotProduct:
       return {baseline::kFp32Matmul, baseline::kBf16Matmul, dotprod::kInt8Matmul};
+#elif defined(__x86_64__)
+    case CpuLevel::Avx512Bf16:
+      return {avx512::kFp32Matmul, avx512_bf16::kBf16Matmul, avx512_vnni::kInt8Matmul};
+    case CpuLevel::Avx512Vnni:
+      return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512_vnni::kInt8Matmul};
+    case CpuLevel::Avx512:
+      return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512::kInt8MaddMatmul};
+    case CpuLevel::Avx2:
+      return {avx2::kFp32Matmul, avx2::kBf16Matmul, avx2::kInt8MaddMatmul};
 #endif
     default:
       return {baseline::kFp32Matmul, baseline::kBf16Matmul, baseline::kInt8Matmul};

@@ -16,6 +16,19 @@ extern const MatmulKernel kInt8Matmul;
 namespace i8mm {
 extern const MatmulKernel kBf16Matmul, kInt8Matmul;
 }
+#elif defined(__x86_64__)
+namespace avx2 {
+extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8Matmul, kInt8MaddMatmul;
+}
+namespace avx512 {
+extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8Matmul, kInt8MaddMatmul;
+}
+namespace avx512_vnni {
+extern const MatmulKernel kInt8Matmul;
+}
+namespace avx512_bf16 {
+extern const MatmulKernel kBf16Matmul;
+}
 #endif
 
 }  // namespace convseq::kernels

@@ -1,0 +1,26 @@
+#include "convseq/kernels/cpu/infer/matmul_avx512_dot.h"
+
+namespace convseq::kernels::CONVSEQ_LEVEL {
+namespace {
+
+struct Bf16Dots {
+  using Sums = __m512;
+  static constexpr int64_t kBytes = 2;
+  static constexpr bool kScaled = false;
+  CONVSEQ_INLINE static Sums start(const MatmulTask&, int64_t) { return _mm512_setzero_ps(); }
+  CONVSEQ_INLINE static Sums multiply(Sums sum, __m512i x, __m512i w) {
+    return _mm512_dpbf16_ps(sum, bits_as<__m512bh>(x), bits_as<__m512bh>(w));
+  }
+  CONVSEQ_INLINE static Floats<16> to_floats(Sums sum) { return sum; }
+};
+
+}  // namespace
+
+const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
+                                   .panel = kDotPanel,
+                                   .group = 2,
+                                   .input_multiple = 4,
+                                   .element = RowElement::Bf16},
+                                  multiply_dots<Bf16Dots>};
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL

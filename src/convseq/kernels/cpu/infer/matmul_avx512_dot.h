@@ -1,0 +1,66 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include "convseq/kernels/cpu/infer/matmul_levels.h"
+#include "convseq/kernels/cpu/infer/matmul_tiles.h"
+
+// Matmuls with the AVX-512 instructions that multiply four bytes of inputs of 16 outputs: vpdpbusd
+// for int8, vdpbf16ps for bf16.
+namespace convseq::kernels::CONVSEQ_LEVEL {
+
+inline constexpr int kDotVectors = 2;  // of a panel
+inline constexpr int kDotPanel = 16 * kDotVectors;
+inline constexpr int64_t kDotBytes = 4;  // of a row or of an output, per instruction
+
+// Type: the sums, the instruction, and the epilogue.
+template <class Type, int R, int Panels>
+[[gnu::noinline]] void dot_tile(const MatmulTask& task, int64_t row, int64_t column) {
+  constexpr int kVectors = Panels * kDotVectors;
+  const int64_t row_bytes = task.inputs * Type::kBytes;
+  const std::byte* x = task.rows + row * row_bytes;
+  const std::byte* w = task.panels + column * row_bytes;
+  typename Type::Sums sums[R][kVectors];
+  unroll<R * kVectors>([&](auto i) CONVSEQ_LAMBDA {
+    sums[i.kValue / kVectors][i.kValue % kVectors] =
+        Type::start(task, column + i.kValue % kVectors * 16);
+  });
+  for (int64_t k = 0; k < row_bytes; k += kDotBytes) {
+    __m512i weights[kVectors];
+    unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
+      weights[v.kValue] = _mm512_loadu_si512(w + v.kValue / kDotVectors * kDotPanel * row_bytes +
+                                             k * kDotPanel + v.kValue % kDotVectors * 64);
+    });
+    unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+      int32_t four;
+      __builtin_memcpy(&four, x + r.kValue * row_bytes + k, sizeof four);
+      const __m512i values = _mm512_set1_epi32(four);
+      unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
+        auto& sum = sums[r.kValue][v.kValue];
+        sum = Type::multiply(sum, values, weights[v.kValue]);
+      });
+    });
+  }
+  Floats<16> floats[R][kVectors];
+  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+    unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
+      floats[r.kValue][v.kValue] = Type::to_floats(sums[r.kValue][v.kValue]);
+    });
+  });
+  if constexpr (Type::kScaled) {
+    write_scaled_tile<R, kVectors, 16>(task, row, R, column, floats);
+  } else {
+    write_tile<R, kVectors, 16>(task, row, R, column, floats);
+  }
+}
+
+template <class Type>
+void multiply_dots(const MatmulTask& task) {
+  constexpr int kRows = 12, kWide = 4;
+  for_tiles<kRows, kDotPanel, kWide>(
+      task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
+      [&](auto rows, auto panels, int64_t row, int64_t column)
+          CONVSEQ_LAMBDA { dot_tile<Type, rows.kValue, panels.kValue>(task, row, column); });
+}
+
+}  // namespace convseq::kernels::CONVSEQ_LEVEL
