@@ -4,7 +4,7 @@
 
 // What stands between the matmuls of inference on a CPU: each op computes fp32 rows and packs them
 // for the next matmul, so that quantisation does not pass over them again. A row's result depends
-// on that row alone. A threaded caller gives each thread rows [begin, end) with an even `begin`.
+// on that row alone. Threads may pack disjoint ranges of the same rows.
 namespace convseq::kernels {
 
 struct FloatRows {

@@ -68,7 +68,8 @@ template <class Type, int Pairs, int Panels>
   for (int64_t k = 0; k < pair_bytes; k += kStep) {
     decltype(Type::load_pair(x)) values[Pairs];
     unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
-      values[p.kValue] = Type::load_pair(x + p.kValue * pair_bytes + k);
+      values[p.kValue] =
+          Type::load_pair(x + p.kValue / 2 * 2 * pair_bytes + 2 * k + p.kValue % 2 * kStep);
     });
     unroll<Panels * kPanelPairs>([&](auto c) CONVSEQ_LAMBDA {
       constexpr int kColumn = c.kValue;

@@ -21,7 +21,7 @@ struct MatmulFormat {
   int group = 1;
   int input_multiple = 1;  // inputs are padded with zeros to a multiple of it
   RowElement element = RowElement::Fp32;
-  // > 0: rows are stored in pairs, [rows / 2][inputs / row_group][2][row_group]; 0: row by row.
+  // > 0: rows are stored by fours, [rows / 4][inputs / row_group][4][row_group]; 0: row by row.
   int row_group = 0;
 };
 

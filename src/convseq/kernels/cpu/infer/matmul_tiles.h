@@ -103,13 +103,14 @@ CONVSEQ_INLINE void with_count(int64_t count, const F& f) {
   }
 }
 
-// f(row, rows) over [begin, end): tiles of at most Rows rows and of nearly the same size, an even
-// one where there are several.
+// f(row, rows) over [begin, end): tiles of at most Rows rows and of nearly the same size, a
+// multiple of four where there are several.
 template <int Rows, class F>
 CONVSEQ_INLINE void for_row_tiles(int64_t begin, int64_t end, const F& f) {
   for (int64_t row = begin; row < end;) {
     const int64_t left = end - row, tiles = (left + Rows - 1) / Rows;
-    const int64_t rows = tiles == 1 ? left : smaller<int64_t>(Rows, (left / tiles + 2) & ~1);
+    const int64_t rows =
+        tiles == 1 ? left : smaller<int64_t>(Rows, ((left + tiles - 1) / tiles + 3) & ~3);
     f(row, rows);
     row += rows;
   }

@@ -169,7 +169,7 @@ RowBuffer row_buffer(const PackedRows& rows) {
 
 int64_t packed_bytes(const PackedRowsShape& shape) {
   const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
-  const int64_t rows = format.row_group > 0 ? round_up(shape.rows, 2) : shape.rows;
+  const int64_t rows = format.row_group > 0 ? round_up(shape.rows, 4) : shape.rows;
   const int64_t inputs = round_up(shape.inputs, format.input_multiple);
   return round_up(row_scale_bytes(shape) + rows * inputs * element_bytes(format.element),
                   kPackedAlignment);

@@ -77,17 +77,17 @@ void pack_quantised(const RowBuffer& to, int64_t row, const float* x, int64_t co
   if (to.format.row_group == 0) {
     quantise_row<int8_t, kGroup>(bytes + row * inputs, kGroup, x, count, inputs, inverse, 0);
   } else {
-    quantise_row<int8_t, kGroup>(bytes + (row & ~1) * inputs + (row & 1) * kGroup, 2 * kGroup, x,
+    quantise_row<int8_t, kGroup>(bytes + (row & ~3) * inputs + (row & 3) * kGroup, 4 * kGroup, x,
                                  count, inputs, inverse, 0);
   }
 }
 
 void pack_bf16(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
   constexpr int kGroup = 4;
-  const bool pairs = to.format.row_group > 0;
+  const bool by_fours = to.format.row_group > 0;
   auto* out = reinterpret_cast<Bf16*>(to.rows) +
-              (pairs ? (row & ~1) * to.inputs + (row & 1) * kGroup : row * to.inputs);
-  const int64_t step = pairs ? 2 * kGroup : kGroup;
+              (by_fours ? (row & ~3) * to.inputs + (row & 3) * kGroup : row * to.inputs);
+  const int64_t step = by_fours ? 4 * kGroup : kGroup;
   int64_t c = 0;
   for (; c + kGroup <= count; c += kGroup, out += step) {
     store<kGroup>(out, load<kGroup>(x + c));
