@@ -7,7 +7,7 @@
 namespace convseq {
 namespace {
 
-constexpr int64_t kBlockRows = 64;     // the hidden rows of an FFN fit the second-level cache
+constexpr int64_t kBlockRows = 32;     // the hidden rows of an FFN stay in the second-level cache
 constexpr int64_t kSmallestBlock = 8;  // below it, a matmul is slower per row
 constexpr int64_t kGroupRowsPerThread = 1024;  // enough blocks to balance the threads
 
