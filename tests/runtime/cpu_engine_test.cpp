@@ -251,6 +251,26 @@ TEST(CpuEngine, AnswersTheSameAtEveryCpuLevelWithinRounding) {
   }
 }
 
+TEST(CpuEngine, RefusesWeightsThatAreNotFinite) {
+  for (const bool tied : {true, false}) {
+    ModelConfig config = light();
+    config.tie_embeddings = tied;
+    for (const char* name : {"embedding.weight", "decoder.blocks.1.ffn.down.weight",
+                             "encoder.blocks.0.mixer.taps", "decoder.norm.bias"}) {
+      TempFolder folder;
+      auto weights = random_weights(config);
+      const float nan = NAN;
+      std::memcpy(weights.tensors.at(name).bytes.data(), &nan, sizeof nan);
+      weights.write(folder / "model", config);
+      EXPECT_NE(message_of<Error>([&] {
+                  load_cpu_engine(folder / "model");
+                }).find(std::string(name) + " holds values that are not finite (1 of"),
+                std::string::npos)
+          << name;
+    }
+  }
+}
+
 TEST(CpuEngine, RefusesWhatItCannotDecode) {
   TempFolder folder;
   ModelConfig config = model_cases()[1].config;

@@ -83,6 +83,7 @@ class ModelBuilder {
     add_stack(Side::Encoder, model_.encoder);
     add_stack(Side::Decoder, model_.decoder);
     packer_.matrix({config_.tie_embeddings ? "embedding.weight" : "output.weight"}, model_.output);
+    if (!config_.tie_embeddings) packer_.check("embedding.weight");  // it is read as it is stored
     if (config_.classes > 0) {
       packer_.tensor("classifier.weight", model_.classifier_weight);
       packer_.tensor("classifier.bias", model_.classifier_bias);

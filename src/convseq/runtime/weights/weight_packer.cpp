@@ -62,4 +62,10 @@ void WeightPacker::computed(int64_t count, Values compute, const float*& values)
        .use = [&values](const std::byte* at) { values = reinterpret_cast<const float*>(at); }});
 }
 
+void WeightPacker::check(const std::string& name) {
+  parts_.push_back({.bytes = 0,
+                    .pack = [=, this](std::byte*) { stored_.values(name); },
+                    .use = [](const std::byte*) {}});
+}
+
 }  // namespace convseq

@@ -33,6 +33,8 @@ class WeightPacker {
   void tensor(const std::string& name, const float*& values);
   // `count` fp32 values that are computed from tensors: compute() is called when they are packed.
   void computed(int64_t count, Values compute, const float*& values);
+  // Refuses a tensor that is not finite, when the others are packed.
+  void check(const std::string& name);
   std::vector<float> values(const std::string& name) const { return stored_.values(name); }
 
   const std::vector<PackedPart>& parts() const { return parts_; }
