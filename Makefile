@@ -43,9 +43,10 @@ test: build  ## everything that needs no GPU
 test-gpu: build  ## what needs a GPU; fails where there is none
 	@ctest --test-dir $(BUILD) --output-on-failure -L gpu
 
-test-long: build fuzz  ## an hour: fuzzing, 200 kills with each of 1, 2 and 4 processes, pre-training at length
+test-long: build fuzz  ## an hour: fuzzing, 200 kills with each of 1, 2 and 4 processes, pre-training at length, a million predictions
 	@$(BUILD)/bin/kill_test --gtest_filter='Long*'
 	@$(BUILD)/bin/pretraining_helps_test --gtest_filter='Long*'
+	@$(BUILD)/bin/long_prediction_test
 
 check:  ## what a landing must pass, and more: sanitizers, g++, clang-tidy
 	@tools/setup.sh check
