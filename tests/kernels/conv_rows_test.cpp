@@ -44,11 +44,11 @@ struct Sequence {
   int64_t width() const { return conv_input_width(shape, gate); }
   const float* row(int64_t t) const { return x.data() + t * width(); }
 
-  Floats gated() const {
+  Floats gated(CpuLevel level) const {
     const int64_t channels = shape.channels;
     Floats made(static_cast<size_t>(shape.time * channels));
     if (gate == ConvGate::Glu) {
-      glu_forward_cpu(shape, {.x = x.data(), .y = made.data()});
+      glu_forward_cpu(shape, {.x = x.data(), .y = made.data()}, {.level = level});
       return made;
     }
     for (int64_t i = 0; i < shape.time * channels; ++i) {
@@ -59,7 +59,7 @@ struct Sequence {
     return made;
   }
   Floats expected(CpuLevel level) const {
-    const Floats input = gated();
+    const Floats input = gated(level);
     Floats y(input.size());
     if (dynamic) {
       dynamic_conv_forward_cpu(shape,

@@ -53,7 +53,9 @@ TEST(CpuEngineMemory, AStepAllocatesNothingOnceAnotherDecodingWasAsLong) {
           in_steps += allocations - before;
           engine->read(*decoding);
         }
-        if (round == 1) EXPECT_EQ(in_steps, 0) << each.name;
+        if (round == 1) {
+          EXPECT_EQ(in_steps, 0) << each.name;
+        }
       }
     }
   }

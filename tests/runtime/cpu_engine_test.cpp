@@ -185,9 +185,9 @@ INSTANTIATE_TEST_SUITE_P(Models, CpuEngineTable,
                                             ::testing::Values(CpuPrecision::Fp32,
                                                               CpuPrecision::Bf16,
                                                               CpuPrecision::Int8)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + "_" +
-                                  std::string(name_of(std::get<1>(info.param)));
+                         [](const auto& each) {
+                           return std::get<0>(each.param).name + "_" +
+                                  std::string(name_of(std::get<1>(each.param)));
                          });
 
 ModelConfig light() { return model_cases()[3].config; }
