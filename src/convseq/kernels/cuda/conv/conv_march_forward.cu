@@ -8,7 +8,7 @@ namespace {
 template <int kKernel, bool kGlu>
 using MarchForwardWork =
     std::conditional_t<kGlu || (kKernel > 7), MarchWork<kKernel <= 7 ? 8 : 4, 4, kGlu ? 2 : 3, 3>,
-                       MarchWork<4, 4, 3, 6, 171>>;
+                       MarchWork<4, 2, 3, 10, 171>>;
 
 template <class Work, int kKernel, bool kGlu>
 using MarchForwardMemory = MarchMemory<Work, kKernel, kGlu ? 2 : 1>;
