@@ -104,7 +104,8 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .input_multiple = kInputs,
                                    .element = RowElement::Fp32OfBf16},
                                   multiply_floats<Bf16>};
-const MatmulKernel kInt8Matmul = {{.weight_bytes = 1, .panel = kPanel, .element = RowElement::Int8},
-                                  multiply_ints};
+const MatmulKernel kInt8Matmul = {
+    {.weight_bytes = 1, .panel = kPanel, .input_multiple = 8, .element = RowElement::Int8},
+    multiply_ints};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL
