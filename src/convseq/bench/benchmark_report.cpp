@@ -1,6 +1,5 @@
 #include "convseq/bench/benchmark_report.h"
 
-
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
