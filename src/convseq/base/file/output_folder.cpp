@@ -29,9 +29,9 @@ struct Marks {
 };
 
 const Marks& marks_of(FolderKind kind) {
-  static const Marks model{
-      {"model.safetensors"},
-      {"config.json", "spiece.model", "tokenizer_config.json", "task.json", "calibration.json"}};
+  static const Marks model{{"model.safetensors"},
+                           {"config.json", "spiece.model", "tokenizer_config.json", "task.json",
+                            "calibration.json", "packed-*.bin"}};
   static const Marks run{{"checkpoint-*", "metrics.jsonl", "options.json"}, {}};
   static const Marks tokenizer{{"spiece.model"}, {"tokenizer_config.json"}};
   static const Marks shards{{"manifest.json", "*.tokens"}, {}};

@@ -27,7 +27,9 @@ std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                     const EngineChoice& choice) {
   const torch::Device device = device_of(choice.device);
   if (device.is_cpu()) {
-    return load_cpu_engine(folder, {.precision = choice.precision, .threads = choice.threads});
+    return load_cpu_engine(folder, {.precision = choice.precision,
+                                    .threads = choice.threads,
+                                    .keeps_packed_file = choice.keeps_packed_file});
   }
   require(choice.precision != CpuPrecision::Int8,
           "--precision int8: not on a GPU; allowed: stored, fp32, bf16");

@@ -9,7 +9,9 @@ std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                     const EngineChoice& choice) {
   require(choice.device != DeviceChoice::Cuda,
           "--device cuda: convseq-lite runs on CPUs; use convseq");
-  return load_cpu_engine(folder, {.precision = choice.precision, .threads = choice.threads});
+  return load_cpu_engine(folder, {.precision = choice.precision,
+                                  .threads = choice.threads,
+                                  .keeps_packed_file = choice.keeps_packed_file});
 }
 
 // The rows of a batch go through the layers in blocks: between two layers there are the residual

@@ -20,7 +20,8 @@ CLI::Option* add_device(CLI::App& command, DeviceChoice& choice);
 struct EngineChoice {
   DeviceChoice device = DeviceChoice::Auto;
   CpuPrecision precision = CpuPrecision::Stored;
-  int64_t threads = 0;  // 0: one per core
+  int64_t threads = 0;             // 0: one per core
+  bool keeps_packed_file = false;  // of a CPU's weights, in the model folder, for a quicker start
 };
 
 // --device, --precision and --threads, of every command that answers with a model.
