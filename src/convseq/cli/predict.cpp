@@ -132,6 +132,7 @@ void run(PredictFlags& flags) {
   // What cannot be written is refused before anything is computed.
   OutputFile out(flags.out, {flags.input});
   if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
+  flags.engine.as_in_training = false;
   flags.engine.keeps_packed_file = true;
   const auto engine = load_engine(flags.model, flags.engine);
   const ModelConfig& config = engine->config();

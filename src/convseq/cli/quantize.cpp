@@ -61,8 +61,12 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass, c
     done += static_cast<int64_t>(rows);
     if (progress) progress->update(done);
   };
-  return evaluate_task(answerer, examples,
-                       {.batches = {.on_batch = on_batch}, .bootstrap = flags.bootstrap});
+  return evaluate_task(
+      answerer, examples,
+      {.batches = {.on_batch = on_batch},
+       .bootstrap = flags.bootstrap,
+       .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
+       .calibration = Calibration::load(folder)});
 }
 
 // What will be compared, and an Error if there is no such task or split.

@@ -1,6 +1,9 @@
 #include "convseq/cli/engines.h"
 
+#include <ATen/Parallel.h>
+
 #include "convseq/base/memory.h"
+#include "convseq/base/safetensors/safetensors.h"
 #include "convseq/cli/options/training_flags.h"
 #include "convseq/infer/torch_engine.h"
 #include "convseq/model/checkpoint.h"
@@ -21,16 +24,29 @@ class LoadedTorchEngine : private OwnedModel, public TorchEngine {
       : OwnedModel{std::move(model)}, TorchEngine(*OwnedModel::model) {}
 };
 
+bool has_fp32_weights(const std::filesystem::path& folder) {
+  const auto file = SafetensorsFile::open(folder / kWeightsFile);
+  return std::all_of(file->tensors().begin(), file->tensors().end(),
+                     [](const auto& tensor) { return tensor.second.type == TensorType::F32; });
+}
+
+bool wants_cpu_engine(const std::filesystem::path& folder, const EngineChoice& choice) {
+  if (!choice.as_in_training) return true;
+  return choice.precision != CpuPrecision::Fp32 &&
+         (choice.precision != CpuPrecision::Stored || !has_fp32_weights(folder));
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                     const EngineChoice& choice) {
   const torch::Device device = device_of(choice.device);
-  if (device.is_cpu()) {
+  if (device.is_cpu() && wants_cpu_engine(folder, choice)) {
     return load_cpu_engine(folder, {.precision = choice.precision,
                                     .threads = choice.threads,
                                     .keeps_packed_file = choice.keeps_packed_file});
   }
+  if (device.is_cpu() && choice.threads > 0) at::set_num_threads(static_cast<int>(choice.threads));
   require(choice.precision != CpuPrecision::Int8,
           "--precision int8: not on a GPU; allowed: stored, fp32, bf16");
   auto model = load_model(

@@ -20,7 +20,10 @@ CLI::Option* add_device(CLI::App& command, DeviceChoice& choice);
 struct EngineChoice {
   DeviceChoice device = DeviceChoice::Auto;
   CpuPrecision precision = CpuPrecision::Stored;
-  int64_t threads = 0;             // 0: one per core
+  int64_t threads = 0;  // 0: one per core
+  // Where the program has libtorch, it computes with fp32 weights, to the last digit as in
+  // training.
+  bool as_in_training = true;
   bool keeps_packed_file = false;  // of a CPU's weights, in the model folder, for a quicker start
 };
 
