@@ -29,9 +29,9 @@ struct Workspace {
   }
 
   Workspace(const ConvShape& shape, float* floats) {
-    const auto address = reinterpret_cast<uintptr_t>(floats);
-    rows = reinterpret_cast<const float**>((address + alignof(float*) - 1) / alignof(float*) *
-                                           alignof(float*));
+    // `floats` is aligned for floats, pointers may need one more.
+    const bool aligned = reinterpret_cast<uintptr_t>(floats) % alignof(float*) == 0;
+    rows = reinterpret_cast<const float**>(aligned ? floats : floats + 1);
     tap_of = rows + shape.kernel + kTile;
     zeros = const_cast<float*>(reinterpret_cast<const float*>(rows + pointers(shape)));
     taps = zeros + shape.channels;

@@ -6,7 +6,7 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kTapBlock = 4;  // taps whose gradients are summed at a time
+constexpr int kGradientTaps = 4;  // taps whose gradients are summed at a time
 
 // sums[n] = Σ_c dy[c] · rows[n][c] over one head's channels, N rows.
 template <int N, class T>
@@ -32,8 +32,8 @@ void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, flo
   for (int64_t head = 0; head < shape.heads; ++head, gradient += k) {
     const int64_t begin = head * group, end = begin + group;
     int64_t j = 0;
-    for (; j + kTapBlock <= k; j += kTapBlock) {
-      dot_products<kTapBlock>(dy, rows + j, begin, end, gradient + j);
+    for (; j + kGradientTaps <= k; j += kGradientTaps) {
+      dot_products<kGradientTaps>(dy, rows + j, begin, end, gradient + j);
     }
     for (; j < k; ++j) dot_products<1>(dy, rows + j, begin, end, gradient + j);
   }
