@@ -100,11 +100,11 @@ class QuantizedTensors {
 
  private:
   template <class T>
-  void store(const std::string& name, TensorType type, std::vector<int64_t> shape,
+  void store(const std::string& name, TensorType type, const std::vector<int64_t>& shape,
              const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
     const auto& kept = bytes_[name] = {bytes.begin(), bytes.end()};
-    views_[name] = {.type = type, .shape = std::move(shape), .bytes = kept};
+    views_[name] = {.type = type, .shape = shape, .bytes = kept};
   }
 
   MatrixType type_;

@@ -5,7 +5,7 @@
 namespace convseq {
 namespace {
 
-constexpr int64_t kBlockRows = 64;
+constexpr int64_t kRowsPerTask = 64;
 
 }  // namespace
 
@@ -21,11 +21,11 @@ SourceMemory::SourceMemory(const CpuModel& model, ThreadPool& pool, const float*
     return kernels::PackedRowsShape{
         .rows = count, .inputs = d, .type = model.type, .level = model.level};
   };
-  const int64_t packed_bytes = kernels::packed_bytes(shape_of(kBlockRows));
+  const int64_t packed_bytes = kernels::packed_bytes(shape_of(kRowsPerTask));
   Buffer packed;  // one block per thread
   packed.reserve(packed_bytes * pool.threads());
-  pool.run((rows + kBlockRows - 1) / kBlockRows, [&](int64_t task, int64_t thread) {
-    const int64_t begin = task * kBlockRows, count = std::min(kBlockRows, rows - begin);
+  pool.run((rows + kRowsPerTask - 1) / kRowsPerTask, [&](int64_t task, int64_t thread) {
+    const int64_t begin = task * kRowsPerTask, count = std::min(kRowsPerTask, rows - begin);
     const kernels::PackedRows block{shape_of(count), packed.data() + thread * packed_bytes};
     kernels::pack_rows({states + begin * d, d}, block, {0, count});
     for (size_t i = 0; i < layers_.size(); ++i) {

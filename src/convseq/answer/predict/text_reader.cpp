@@ -40,7 +40,7 @@ bool has_text(const TextTemplate::Rendered& source) {
 
 }  // namespace
 
-TextReader::TextReader(const std::filesystem::path& file, TextReaderOptions options)
+TextReader::TextReader(const std::filesystem::path& file, const TextReaderOptions& options)
     : options_(checked(options)),
       bad_lines_([this](const Error& problem) {
         errors_.emplace_back(problem.what());

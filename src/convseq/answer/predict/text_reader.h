@@ -35,7 +35,7 @@ struct TextRow {
 // is an Error.
 class TextReader {
  public:
-  TextReader(const std::filesystem::path& file, TextReaderOptions options);
+  TextReader(const std::filesystem::path& file, const TextReaderOptions& options);
 
   bool next(TextRow& row);  // false at the end
 
