@@ -9,6 +9,7 @@
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/base/safetensors/safetensors.h"
+#include "convseq/runtime/weights/tensor_values.h"
 #include "convseq/spec/model_config.h"
 #include "convseq/spec/model_files.h"
 
@@ -18,45 +19,20 @@ namespace {
 
 constexpr float kMostInt8 = 127;
 
-float fp32_of_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-float fp32_of_fp16(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const float sign = bits >> 15 == 0 ? 1.0F : -1.0F;
-  if (exponent == 31) return sign * (fraction == 0 ? INFINITY : NAN);
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-}
-
 // To nearest, ties to even. The value must be finite.
 uint16_t bf16_of(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-template <class Stored, class Convert>
-std::vector<float> converted(std::span<const std::byte> bytes, Convert convert) {
-  std::vector<float> values(bytes.size() / sizeof(Stored));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-    values[i] = convert(stored);
-  }
-  return values;
-}
-
 std::vector<float> fp32_values(const TensorView& tensor, const std::string& name,
                                const std::string& origin) {
   switch (tensor.type) {
     case TensorType::F32:
-      return converted<float>(tensor.bytes, [](float value) { return value; });
     case TensorType::BF16:
-      return converted<uint16_t>(tensor.bytes, fp32_of_bf16);
     case TensorType::F16:
-      return converted<uint16_t>(tensor.bytes, fp32_of_fp16);
     case TensorType::F64:
-      return converted<double>(tensor.bytes,
-                               [](double value) { return static_cast<float>(value); });
+      break;
     case TensorType::I8:
       fail("{}: tensor {} is int8 already; quantize the model that this one was made from", origin,
            name);
@@ -64,6 +40,11 @@ std::vector<float> fp32_values(const TensorView& tensor, const std::string& name
       fail("{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64", origin, name,
            name_of(tensor.type));
   }
+  int64_t count = 1;
+  for (const int64_t size : tensor.shape) count *= size;
+  std::vector<float> values(static_cast<size_t>(count));
+  to_fp32(tensor.type, tensor.bytes.data(), count, values.data());
+  return values;
 }
 
 void check_finite(std::span<const float> values, const std::string& name,
