@@ -31,7 +31,7 @@ program: configure  ## the program alone, without tests
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target convseq
 	@ln -sfn $(PRESET)/bin/convseq build/convseq
 
-lite:  ## convseq-lite: predict, evaluate and inspect on a CPU without libtorch
+lite:  ## convseq-lite: predict, evaluate, quantize and inspect on a CPU without libtorch
 	@$(MAKE) configure PRESET=lite
 	@cmake --build --preset lite -j $(JOBS) --target convseq-lite
 	@ln -sfn lite/bin/convseq-lite build/convseq-lite
