@@ -37,10 +37,11 @@ class WeightsFile {
     for (const auto& [name, each] : tensors) views[name] = {each.type, each.shape, each.bytes};
     std::filesystem::create_directories(folder);
     write_json_file(folder / kConfigFile, config.to_json());
-    write_safetensors(folder / "model.safetensors", views);
+    write_safetensors(folder / "model.safetensors", views, metadata);
   }
 
   std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> metadata;
 };
 
 // Random weights of a size that keeps the activations' variance: norms and biases vary too. Int8

@@ -8,35 +8,37 @@
 
 #include "convseq/base/error.h"
 #include "convseq/base/random.h"
-#include "convseq/base/safetensors/safetensors.h"
-#include "convseq/spec/model_config.h"
+#include "convseq/runtime/weights/stored_weights.h"
+#include "model/model_table.h"
+#include "runtime/model_folder.h"
 #include "temp_folder.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 using testing::message_of;
+using testing::model_cases;
+using testing::random_weights;
 using testing::TempFolder;
+using testing::WeightsFile;
 
 namespace {
 
-template <class T>
-TensorView view_of(TensorType type, std::vector<int64_t> shape, const std::vector<T>& values) {
-  return {.type = type, .shape = std::move(shape), .bytes = std::as_bytes(std::span(values))};
-}
+const std::string kEmbedding = "embedding.weight";  // [19, 12]
 
-// A folder with the files of a model, a cache and a checkpoint; quantizing looks at no shapes.
-void write_folder(const TempFolder& folder, const std::map<std::string, TensorView>& tensors) {
+ModelConfig light() { return model_cases()[3].config; }
+
+// A folder with the files of a model, a log and a checkpoint.
+void write_folder(const TempFolder& folder, const WeightsFile& weights) {
+  weights.write(folder / "m", light());
   fs::create_directories(folder / "m" / "checkpoint-3");
-  write_json_file(folder / "m" / kConfigFile, ModelConfig{}.to_json());
-  write_safetensors(folder / "m" / "model.safetensors", tensors, {{"who", "we"}});
   folder.file("m/spiece.model", "pieces");
   folder.file("m/task.json", "{}");
   folder.file("m/metrics.jsonl", "{}\n");
 }
 
-std::string refusal(const std::map<std::string, TensorView>& tensors) {
+std::string refusal(const WeightsFile& weights, const ModelConfig& config = light()) {
   TempFolder folder;
-  write_folder(folder, tensors);
+  weights.write(folder / "m", config);
   const std::string message =
       message_of<Error>([&] { quantize_model(folder / "m", folder / "out", MatrixType::Int8); });
   EXPECT_FALSE(fs::exists(folder / "out"));
@@ -102,52 +104,67 @@ TEST(Quantize, NamesTheMatricesOfLinearLayersAndTheTokenEmbedding) {
 
 TEST(QuantizeModel, StoresInt8MatricesWithScalesAndTheRestInFp32) {
   TempFolder folder;
-  const std::vector<float> matrix = {1, -127, 3, 50.8F, -25.4F, 0}, norm = {1, 2};
-  const std::vector<uint16_t> half = {0x3C00, 0x0001}, brain = {0x3F80, 0xC000};
-  const std::vector<double> wide = {0.5, -2};
-  write_folder(folder, {{"embedding.weight", view_of(TensorType::F32, {2, 3}, matrix)},
-                        {"encoder.norm.weight", view_of(TensorType::F32, {2}, norm)},
-                        {"encoder.norm.bias", view_of(TensorType::F16, {2}, half)},
-                        {"decoder.norm.weight", view_of(TensorType::BF16, {2}, brain)},
-                        {"decoder.norm.bias", view_of(TensorType::F64, {2}, wide)}});
+  WeightsFile weights = random_weights(light());
+  std::vector<float> matrix(19 * 12, 0.25F);
+  std::copy_n(std::to_array<float>({1, -127, 3}).begin(), 3, matrix.begin());
+  std::copy_n(std::to_array<float>({50.8F, -25.4F, 0}).begin(), 3, matrix.begin() + 12);
+  weights.set(kEmbedding, TensorType::F32, {19, 12}, matrix);
+  std::vector<uint16_t> half(12, 0x3C00), brain(12, 0x3F80);
+  half[1] = 0x0001, brain[1] = 0xC000;
+  std::vector<double> wide(12, 0.5);
+  weights.set("encoder.norm.bias", TensorType::F16, {12}, half);
+  weights.set("decoder.norm.weight", TensorType::BF16, {12}, brain);
+  weights.set("decoder.norm.bias", TensorType::F64, {12}, wide);
+  weights.metadata = {{"who", "we"}};
+  write_folder(folder, weights);
   quantize_model(folder / "m", folder / "out", MatrixType::Int8);
-  const auto file = SafetensorsFile::open(folder / "out" / "model.safetensors");
-  EXPECT_EQ(file->metadata(), (std::map<std::string, std::string>{
-                                  {"format", "pt"}, {"matrices", "int8"}, {"who", "we"}}));
-  ASSERT_EQ(file->tensors().size(), 6U);
-  const auto expect = [&](const std::string& name, const auto& view) {
-    const TensorView& found = file->tensors().at(name);
-    EXPECT_EQ(found.type, view.type) << name;
-    EXPECT_EQ(found.shape, view.shape) << name;
-    EXPECT_TRUE(std::ranges::equal(found.bytes, view.bytes)) << name;
+
+  const StoredWeights stored(folder / "out");
+  EXPECT_EQ(stored.metadata(), (std::map<std::string, std::string>{
+                                   {"format", "pt"}, {"matrices", "int8"}, {"who", "we"}}));
+  for (const auto& [name, shape] : model_tensors(light())) {
+    EXPECT_EQ(stored.tensor(name).view.type,
+              is_quantized(name, shape) ? TensorType::I8 : TensorType::F32)
+        << name;
+  }
+  const StoredTensor embedding = stored.tensor(kEmbedding);
+  EXPECT_EQ(embedding.scales[0], 1);
+  EXPECT_EQ(embedding.scales[1], 50.8F / 127);
+  const auto integers = [&](size_t first) {
+    const auto* bytes = reinterpret_cast<const int8_t*>(embedding.view.bytes.data()) + first;
+    return std::vector<int8_t>(bytes, bytes + 3);
   };
-  const std::vector<int8_t> values = {1, -127, 3, 127, -64, 0};
-  const std::vector<float> scales = {1, 50.8F / 127}, from_half = {1, std::ldexp(1.0F, -24)};
-  const std::vector<float> from_brain = {1, -2}, from_wide = {0.5, -2};
-  expect("embedding.weight", view_of(TensorType::I8, {2, 3}, values));
-  expect("embedding.weight.scale", view_of(TensorType::F32, {2}, scales));
-  expect("encoder.norm.weight", view_of(TensorType::F32, {2}, norm));
-  expect("encoder.norm.bias", view_of(TensorType::F32, {2}, from_half));
-  expect("decoder.norm.weight", view_of(TensorType::F32, {2}, from_brain));
-  expect("decoder.norm.bias", view_of(TensorType::F32, {2}, from_wide));
+  EXPECT_EQ(integers(0), (std::vector<int8_t>{1, -127, 3}));
+  EXPECT_EQ(integers(12), (std::vector<int8_t>{127, -64, 0}));
+  EXPECT_EQ(stored.values("encoder.norm.bias")[1], std::ldexp(1.0F, -24));
+  EXPECT_EQ(stored.values("decoder.norm.weight")[1], -2);
+  EXPECT_EQ(stored.values("decoder.norm.bias"), std::vector<float>(12, 0.5F));
 }
 
 TEST(QuantizeModel, RoundsToBf16WithTiesToEven) {
   TempFolder folder;
-  const std::vector<uint32_t> bits = {0x3F800000, 0x3F808000, 0x3F818000, 0x3F808001, 0xBF808001};
-  write_folder(folder, {{"output.weight", view_of(TensorType::F32, {1, 5}, bits)}});
+  WeightsFile weights = random_weights(light());
+  std::vector<uint32_t> bits(19 * 12, 0x3F800000);
+  std::copy_n(std::to_array<uint32_t>({0x3F808000, 0x3F818000, 0x3F808001, 0xBF808001}).begin(), 4,
+              bits.begin() + 1);
+  weights.set(kEmbedding, TensorType::F32, {19, 12}, bits);
+  write_folder(folder, weights);
   quantize_model(folder / "m", folder / "out", MatrixType::Bf16);
-  const auto file = SafetensorsFile::open(folder / "out" / "model.safetensors");
-  const std::vector<uint16_t> rounded = {0x3F80, 0x3F80, 0x3F82, 0x3F81, 0xBF81};
-  EXPECT_EQ(file->tensors().at("output.weight").type, TensorType::BF16);
-  EXPECT_TRUE(std::ranges::equal(file->tensors().at("output.weight").bytes,
-                                 std::as_bytes(std::span(rounded))));
+  const StoredWeights stored(folder / "out");
+  const TensorView rounded = stored.tensor(kEmbedding).view;
+  EXPECT_EQ(rounded.type, TensorType::BF16);
+  const std::vector<uint16_t> expected = {0x3F80, 0x3F80, 0x3F82, 0x3F81, 0xBF81};
+  EXPECT_TRUE(std::ranges::equal(rounded.bytes.first(10), std::as_bytes(std::span(expected))));
 }
 
 TEST(QuantizeModel, TakesTheFilesOfTheModelAlongAndNoOthers) {
   TempFolder folder;
-  const std::vector<float> matrix(10'000, 0.25F);
-  write_folder(folder, {{"embedding.weight", view_of(TensorType::F32, {10, 1000}, matrix)}});
+  ModelConfig config = light();
+  config.vocab_size = 2000;
+  config.d_model = 72;
+  WeightsFile weights = random_weights(config);
+  write_folder(folder, weights);
+  weights.write(folder / "m", config);
   const QuantizedSize size = quantize_model(folder / "m", folder / "out", MatrixType::Int8);
   std::vector<std::string> names;
   int64_t bytes = 0;
@@ -159,21 +176,39 @@ TEST(QuantizeModel, TakesTheFilesOfTheModelAlongAndNoOthers) {
   EXPECT_EQ(names, (std::vector<std::string>{"config.json", "model.safetensors", "spiece.model",
                                              "task.json"}));
   EXPECT_EQ(read_text_file(folder / "out" / "spiece.model"), "pieces");
-  EXPECT_EQ(ModelConfig::load(folder / "out" / kConfigFile), ModelConfig{});
+  EXPECT_EQ(ModelConfig::load(folder / "out" / kConfigFile), config);
   EXPECT_EQ(size.after, bytes);
   EXPECT_LT(size.after, size.before / 3);
 }
 
 TEST(QuantizeModel, RefusesWeightsThatItCannotQuantize) {
-  const std::vector<int8_t> bytes = {1, 2};
-  const std::vector<float> poison = {1, NAN, INFINITY};
-  EXPECT_EQ(refusal({{"output.weight", view_of(TensorType::I8, {1, 2}, bytes)}}),
-            "tensor output.weight is int8 already; quantize the model that this one was made from");
-  EXPECT_EQ(refusal({{"output.weight", view_of(TensorType::F8E4M3, {1, 2}, bytes)}}),
-            "tensor output.weight is of type F8_E4M3; allowed: F32, BF16, F16, F64");
-  EXPECT_EQ(refusal({{"norm.bias", view_of(TensorType::F32, {3}, poison)}}),
-            "tensor norm.bias holds values that are not finite (2 of 3); use another copy of the "
-            "file");
+  EXPECT_EQ(
+      refusal(random_weights(light(), TensorType::I8)),
+      "tensor decoder.blocks.0.cross.key.weight is int8 already; quantize the model that this "
+      "one was made from");
+  const auto with = [](const std::string& name, TensorType type, const auto& values) {
+    WeightsFile weights = random_weights(light());
+    weights.set(name, type, {12}, values);
+    return weights;
+  };
+  EXPECT_EQ(refusal(with("encoder.norm.bias", TensorType::F8E4M3, std::vector<uint8_t>(12))),
+            "tensor encoder.norm.bias is of type F8_E4M3; allowed: F32, BF16, F16, F64, I8");
+  std::vector<float> poison(12);
+  poison[1] = NAN, poison[2] = INFINITY;
+  EXPECT_EQ(refusal(with("encoder.norm.bias", TensorType::F32, poison)),
+            "tensor encoder.norm.bias holds values that are not finite (2 of 12); use another copy "
+            "of the file");
+}
+
+TEST(QuantizeModel, RefusesWeightsOfAnotherModelByTheNameOfTheTensor) {
+  ModelConfig config = light();
+  config.vocab_size = 20;
+  EXPECT_EQ(refusal(random_weights(light()), config),
+            "tensor embedding.weight has shape [19, 12]; the config wants [20, 12]");
+  config = light();
+  config.classes = 3;
+  EXPECT_EQ(refusal(random_weights(light()), config), "tensor classifier.bias is missing");
+  EXPECT_EQ(refusal(random_weights(config)), "tensor classifier.bias is not part of the model");
 }
 
 TEST(QuantizeModel, RefusesFoldersThatAreNoModels) {
@@ -183,7 +218,7 @@ TEST(QuantizeModel, RefusesFoldersThatAreNoModels) {
         [&] { quantize_model(folder / "m", folder / "out", MatrixType::Int8); });
   };
   EXPECT_EQ(refused(), (folder / "m").string() + ": no such model folder");
-  write_folder(folder, {});
+  write_folder(folder, random_weights(light()));
   const std::string file = (folder / "m" / "model.safetensors").string();
   fs::resize_file(file, 6);
   EXPECT_TRUE(refused().starts_with(file + ": ")) << refused();

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/json_file.h"
-#include "convseq/base/safetensors/safetensors.h"
-#include "convseq/runtime/weights/tensor_values.h"
-#include "convseq/spec/model_config.h"
+#include "convseq/runtime/weights/model_tensors.h"
+#include "convseq/runtime/weights/stored_weights.h"
 #include "convseq/spec/model_files.h"
 
 namespace convseq {
@@ -25,55 +23,23 @@ uint16_t bf16_of(float value) {
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-std::vector<float> fp32_values(const TensorView& tensor, const std::string& name,
-                               const std::string& origin) {
-  switch (tensor.type) {
-    case TensorType::F32:
-    case TensorType::BF16:
-    case TensorType::F16:
-    case TensorType::F64:
-      break;
-    case TensorType::I8:
-      fail("{}: tensor {} is int8 already; quantize the model that this one was made from", origin,
-           name);
-    default:
-      fail("{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64", origin, name,
-           name_of(tensor.type));
-  }
-  int64_t count = 1;
-  for (const int64_t size : tensor.shape) count *= size;
-  std::vector<float> values(static_cast<size_t>(count));
-  to_fp32(tensor.type, tensor.bytes.data(), count, values.data());
-  return values;
-}
-
-void check_finite(std::span<const float> values, const std::string& name,
-                  const std::string& origin) {
-  const auto bad = std::count_if(values.begin(), values.end(),
-                                 [](float value) { return !std::isfinite(value); });
-  require(bad == 0,
-          "{}: tensor {} holds values that are not finite ({} of {}); use another copy of the file",
-          origin, name, bad, values.size());
-}
-
 // Tensors that own their bytes until they are written.
 class QuantizedTensors {
  public:
   explicit QuantizedTensors(MatrixType type) : type_(type) {}
 
-  void add(const std::string& name, const TensorView& tensor, const std::string& origin) {
-    const std::vector<float> values = fp32_values(tensor, name, origin);
-    check_finite(values, name, origin);
-    if (!is_quantized(name, tensor.shape)) {
-      store(name, TensorType::F32, tensor.shape, values);
+  void add(const std::string& name, const std::vector<int64_t>& shape,
+           const std::vector<float>& values) {
+    if (!is_quantized(name, shape)) {
+      store(name, TensorType::F32, shape, values);
     } else if (type_ == MatrixType::Int8) {
-      const Int8Matrix matrix = quantize_rows(values, tensor.shape[1]);
-      store(name, TensorType::I8, tensor.shape, matrix.values);
-      store(scale_name(name), TensorType::F32, {tensor.shape[0]}, matrix.scales);
+      const Int8Matrix matrix = quantize_rows(values, shape[1]);
+      store(name, TensorType::I8, shape, matrix.values);
+      store(scale_name(name), TensorType::F32, {shape[0]}, matrix.scales);
     } else {
       std::vector<uint16_t> rounded(values.size());
       std::transform(values.begin(), values.end(), rounded.begin(), bf16_of);
-      store(name, TensorType::BF16, tensor.shape, rounded);
+      store(name, TensorType::BF16, shape, rounded);
     }
   }
 
@@ -138,13 +104,15 @@ bool is_quantized(const std::string& name, const std::vector<int64_t>& shape) {
 }
 
 QuantizedSize quantize_model(const fs::path& folder, const fs::path& out, MatrixType type) {
-  require(fs::is_directory(folder), "{}: no such model folder", folder.string());
-  ModelConfig::load(folder / kConfigFile);  // refuses what is no model of ours
-  const fs::path weights = folder / kWeightsFile;
-  const auto file = SafetensorsFile::open(weights);
+  const StoredWeights stored(folder);
   QuantizedTensors quantized(type);
-  for (const auto& [name, tensor] : file->tensors()) quantized.add(name, tensor, weights.string());
-  std::map<std::string, std::string> metadata = file->metadata();
+  for (const auto& [name, shape] : model_tensors(stored.config())) {
+    require(!stored.tensor(name).is_int8(),
+            "{}: tensor {} is int8 already; quantize the model that this one was made from",
+            (folder / kWeightsFile).string(), name);
+    quantized.add(name, shape, stored.values(name));
+  }
+  std::map<std::string, std::string> metadata = stored.metadata();
   metadata["format"] = "pt";  // Hugging Face readers require this key
   metadata["matrices"] = name_of(type);
   write_folder_atomically(out, [&](const fs::path& inside) {

@@ -40,7 +40,8 @@ struct QuantizedSize {
 };
 
 // Writes the model of `folder` to `out`, with its matrices in another type and with all its other
-// files. `out` is written atomically and replaces a folder of this name.
+// files. Refuses weights that are not those of its config.json, are int8, or are not finite. `out`
+// is written atomically and replaces a folder of this name.
 QuantizedSize quantize_model(const std::filesystem::path& folder, const std::filesystem::path& out,
                              MatrixType type);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ class StoredWeights {
   explicit StoredWeights(const std::filesystem::path& folder);
 
   const ModelConfig& config() const { return config_; }
+  const std::map<std::string, std::string>& metadata() const { return file_->metadata(); }
   StoredTensor tensor(const std::string& name) const;
   // The same in fp32. Refuses values that are not finite.
   std::vector<float> values(const std::string& name) const;
