@@ -1,14 +1,17 @@
 #include "convseq/runtime/weights/packed_weights.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <csignal>
 #include <fstream>
 #include <thread>
 
 #include "convseq/base/error.h"
+#include "convseq/base/file/json_file.h"
 #include "temp_folder.h"
 
 namespace convseq {
@@ -115,15 +118,85 @@ TEST(PackedWeights, ThatAreDamagedArePackedAgain) {
   }
 }
 
+// Changes the text of a file's header; the checksum of the contents stays right.
+void replace_in_header(const fs::path& path, const std::string& old_text, const std::string& text) {
+  constexpr size_t kHeaderText = 4092;
+  std::string file = read_text_file(path);
+  const size_t at = file.find(old_text);
+  ASSERT_LT(at, kHeaderText) << old_text;
+  std::string header = file.substr(0, kHeaderText).replace(at, old_text.size(), text);
+  header.resize(kHeaderText);
+  std::ofstream(path, std::ios::binary) << header << file.substr(kHeaderText);
+}
+
+TEST(PackedWeights, WhoseHeaderClaimsOtherContentsArePackedAgain) {
+  TempFolder folder;
+  const PackedFileOptions options{.path = folder / "packed.bin", .key = "one"};
+  EXPECT_TRUE(are_packed_again(options));
+  const std::string bytes = fmt::format(", {} bytes", fs::file_size(options.path) - 4096);
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"convseq", "convsec"},
+      {"version ", "version 99"},
+      {"version ", "version -"},
+      {"9 parts", "8 parts"},
+      {"9 parts", "0 parts"},
+      {"9 parts", "18446744073709551625 parts"},
+      {bytes, ", 0 bytes"},
+      {bytes, ", 18446744073709551616 bytes"},
+      {"one", "two"},
+      {"one", "one\nmore"},
+      {"one", std::string(5000, 'x')},
+      {"one", std::string("one\0x", 5)}};
+  for (const auto& [from, to] : changes) {
+    replace_in_header(options.path, from, to);
+    EXPECT_TRUE(are_packed_again(options)) << from << " -> " << to.substr(0, 40);
+  }
+}
+
 TEST(PackedWeights, ArePackedInMemoryWhereNoFileCanBeWritten) {
   TempFolder folder;
-  // The folder of the file does not exist. (A read-only one would be writable for root.)
-  for (const fs::path& path : {fs::path(), folder / "missing" / "packed.bin"}) {
+  fs::create_directories(folder / "folder" / "not empty");
+  // The folder of the file does not exist, or a folder has its name. (A read-only one would be
+  // writable for root.)
+  for (const fs::path& path : {fs::path(), folder / "missing" / "packed.bin", folder / "folder",
+                               fs::path("/dev/full/x")}) {
     Parts parts;
     const PackedWeights weights(parts.list, {.path = path, .key = "one"});
     EXPECT_FALSE(weights.is_mapped());
     EXPECT_TRUE(parts.are_right());
   }
+}
+
+TEST(PackedWeights, ReplaceWhatIsNoRegularFile) {
+  TempFolder folder;
+  const auto packed = [&](const char* name) {
+    return PackedFileOptions{.path = folder / name, .key = "one"};
+  };
+  fs::create_symlink("loop", folder / "loop");
+  fs::create_symlink("missing", folder / "dangling");
+  fs::create_symlink("/dev/full", folder / "full");
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"loop", "dangling", "full", "fifo"}) {
+    EXPECT_TRUE(are_packed_again(packed(name))) << name;
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / name))) << name;
+  }
+}
+
+TEST(PackedWeights, ArePackedInMemoryWhereTheDiskIsFull) {
+  TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {  // no file may have more than 5000 bytes
+    ::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit limit { 5000, 5000 };
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    Parts parts;
+    const PackedWeights weights(parts.list, {.path = folder / "packed.bin", .key = "one"});
+    ::_exit(!weights.is_mapped() && parts.are_right() ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 TEST(PackedWeights, ReportWeightsThatCannotBePacked) {
