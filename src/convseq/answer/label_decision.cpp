@@ -64,4 +64,15 @@ std::string LabelDecision::text_of(const LabelAnswer& answer) const {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+Calibration load_calibration(const std::filesystem::path& folder, LabelKind kind,
+                             const std::vector<std::string>& labels) {
+  const Calibration calibration = Calibration::load(folder);
+  try {
+    const LabelDecision refuses_what_does_not_fit(kind, labels, calibration);
+  } catch (const Error& error) {
+    throw error.at((folder / kCalibrationFile).string());
+  }
+  return calibration;
+}
+
 }  // namespace convseq

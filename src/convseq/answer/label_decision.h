@@ -49,4 +49,9 @@ class LabelDecision {
   std::vector<std::optional<double>> thresholds_;  // one per label
 };
 
+// The calibration of a model folder, for answers with these labels. Refuses what LabelDecision
+// refuses, by the name of the file.
+Calibration load_calibration(const std::filesystem::path& folder, LabelKind kind,
+                             const std::vector<std::string>& labels);
+
 }  // namespace convseq

@@ -57,8 +57,9 @@ Task task_for(const PredictFlags& flags, const ModelConfig& config) {
 // --threshold LABEL=P; P alone is of every label where labels are independent, else of the task's
 // positive label.
 Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKind kind) {
+  if (flags.thresholds.empty()) return load_calibration(flags.model, kind, task.labels);
   Calibration calibration = Calibration::load(flags.model);
-  if (!flags.thresholds.empty()) calibration.thresholds.clear();
+  calibration.thresholds.clear();
   constexpr RealRange kProbability{.max = 1};
   for (const std::string& text : flags.thresholds) {
     const NamedNumber given = named_number(text);
@@ -149,8 +150,11 @@ void run(PredictFlags& flags) {
   const AnswerBy by = flags.by.value_or(usual_answer(config, task));
   require(by != AnswerBy::Greedy || flags.thresholds.empty(),
           "--threshold: the model answers with text, which has no probabilities of labels");
-  PredictorOptions options = predictor_options(
-      *engine, tokenizer, task, by, calibration_for(flags, task, label_kind_of(config, by)));
+  Calibration calibration;
+  if (by != AnswerBy::Greedy) {
+    calibration = calibration_for(flags, task, label_kind_of(config, by));
+  }
+  PredictorOptions options = predictor_options(*engine, tokenizer, task, by, calibration);
   options.batches = flags.batches;
   Predictor predictor(*engine, std::move(options));
   const TaskEncoder encoder(task, tokenizer);

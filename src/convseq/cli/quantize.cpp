@@ -40,13 +40,16 @@ struct QuantizeFlags {
 struct Comparison {
   Task task;
   std::string split;
+  Calibration calibration;  // of both
   TaskEvaluation before, after;
   std::vector<Score> difference;  // after − before
   int64_t changed_answers = 0;
 };
 
-TaskEvaluation answered(const std::filesystem::path& folder, const char* pass, const Task& task,
-                        const TaskSplit& examples, const QuantizeFlags& flags) {
+TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
+                        const Comparison& plan, const TaskSplit& examples,
+                        const QuantizeFlags& flags) {
+  const Task& task = plan.task;
   const auto engine = load_engine(folder, flags.engine);
   const Tokenizer tokenizer = Tokenizer::load(folder);
   TaskAnswerer answerer(*engine, tokenizer, task, usual_answer(engine->config(), task));
@@ -66,15 +69,19 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass, c
       {.batches = {.on_batch = on_batch},
        .bootstrap = flags.bootstrap,
        .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
-       .calibration = Calibration::load(folder)});
+       .calibration = plan.calibration});
 }
 
-// What will be compared, and an Error if there is no such task or split.
+// What will be compared, and an Error if there is no such task or split, or a calibration of other
+// labels.
 Comparison planned(const QuantizeFlags& flags) {
   Comparison plan;
   plan.task = task_of(flags.task, remembered_task(flags.model));
   plan.split = flags.split.empty() ? default_split(plan.task) : flags.split;
   plan.task.files_of(plan.split);  // refuses a split that is not there
+  if (!plan.task.labels.empty()) {
+    plan.calibration = load_calibration(flags.model, plan.task.label_kind, plan.task.labels);
+  }
   return plan;
 }
 
@@ -84,8 +91,8 @@ void compare(QuantizeFlags& flags, Comparison& result) {
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   const TaskSplit examples =
       read_split(task, result.split, Tokenizer::load(flags.model), flags.read);
-  result.before = answered(flags.model, "before", task, examples, flags);
-  result.after = answered(flags.out, "after", task, examples, flags);
+  result.before = answered(flags.model, "before", result, examples, flags);
+  result.after = answered(flags.out, "after", result, examples, flags);
   result.difference =
       score_difference(result.after.outcomes, result.before.outcomes,
                        {.metrics = task.metrics,

@@ -1,8 +1,18 @@
 #include "convseq/answer/predict/predictor.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "convseq/base/error.h"
 
 namespace convseq {
+namespace {
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double each) { return std::isfinite(each); });
+}
+
+}  // namespace
 
 Predictor::Predictor(Engine& engine, PredictorOptions options)
     : engine_(engine), options_(std::move(options)) {
@@ -27,7 +37,13 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
   if (options_.decision) {
     const ClassScores scores = scores_of(sources);
     for (size_t i = 0; i < places.size(); ++i) {
-      predictions[places[i]].answer = options_.decision->decide(scores[i]);
+      Prediction& prediction = predictions[places[i]];
+      LabelAnswer answer = options_.decision->decide(scores[i]);
+      if (all_finite(answer.probabilities)) {
+        prediction.answer = std::move(answer);
+      } else {  // of weights so large that sums overflow
+        prediction.error = fmt::format("row {}: the model's scores are not finite", prediction.row);
+      }
     }
     return predictions;
   }
