@@ -3,12 +3,13 @@
 #include <chrono>
 #include <numeric>
 
-#include "convseq/answer/greedy.h"
+#include "answer/engine_answers.h"
 #include "convseq/infer/batch_shape.h"
 #include "convseq/spec/presets.h"
 #include "infer/infer_table.h"
 
 namespace convseq {
+using testing::EngineAnswers;
 using testing::every_model_and_type;
 using testing::expect_close;
 using testing::infer_case_name;
@@ -114,20 +115,8 @@ TEST(TorchEngine, ClassifiesByThePooledHead) {
   }
 }
 
-// All that an engine says about some sources.
-struct Answers {
-  ClassScores labels, classes;
-  std::vector<TokenNll> nlls;
-  std::vector<Generation> generations;
-};
-
-Answers answers_of(Engine& engine, const std::vector<TokenIds>& sources) {
-  std::vector<TokenIds> targets;
-  for (const TokenIds& each : sources) targets.emplace_back(each.size() % 5 + 1, 7);
-  return {.labels = engine.score(*engine.encode(sources), {{2, 1}, {5, 3, 4, 1}, {1}}),
-          .classes = engine.classify(*engine.encode(sources)),
-          .nlls = engine.token_nll(*engine.encode(sources), targets),
-          .generations = generate_greedy(engine, sources, {.max_tokens = 20})};
+EngineAnswers answers_of(Engine& engine, const std::vector<TokenIds>& sources) {
+  return testing::answers_of(engine, sources, {.max_target = 5, .max_tokens = 20});
 }
 
 void expect_near(const ClassScores& found, const ClassScores& expected, double tolerance) {
@@ -140,7 +129,7 @@ void expect_near(const ClassScores& found, const ClassScores& expected, double t
   }
 }
 
-void expect_near(const Answers& found, const Answers& expected, double tolerance) {
+void expect_near(const EngineAnswers& found, const EngineAnswers& expected, double tolerance) {
   expect_near(found.labels, expected.labels, tolerance);
   expect_near(found.classes, expected.classes, tolerance);
   ASSERT_EQ(found.nlls.size(), expected.nlls.size());

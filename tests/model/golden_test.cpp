@@ -1,9 +1,14 @@
 #include "convseq/model/checkpoint.h"
+#include "goldens/golden_models.h"
 #include "tensor_checks.h"
 
 // Compares with an independent PyTorch model, tests/goldens/make_goldens.py.
 namespace convseq {
 using testing::expect_close;
+using testing::golden_config;
+using testing::golden_file;
+using testing::golden_models;
+using testing::golden_parameters;
 
 namespace {
 
@@ -12,19 +17,13 @@ constexpr double kTolerance = 1e-5;
 class Golden : public ::testing::TestWithParam<std::string> {};
 
 std::shared_ptr<Seq2Seq> golden_model(const TensorFile& file) {
-  auto model = std::make_shared<Seq2Seq>(
-      ModelConfig::from_json({parse_json(file.metadata.at("config"), "golden"), "golden"}));
-  TensorMap parameters;
-  for (const auto& [name, tensor] : file.tensors) {
-    if (name.starts_with("param.")) parameters[name.substr(6)] = tensor;
-  }
-  load_parameters(*model, parameters, "golden");
+  auto model = std::make_shared<Seq2Seq>(golden_config(file.metadata));
+  load_parameters(*model, golden_parameters(file.tensors), "golden");
   return model;
 }
 
 TEST_P(Golden, OutputsLossAndEveryGradientEqualPyTorchs) {
-  const TensorFile file =
-      load_tensors(std::string(CONVSEQ_SOURCE_DIR "/tests/goldens/") + GetParam() + ".safetensors");
+  const TensorFile file = load_tensors(golden_file(GetParam()));
   const auto& t = file.tensors;
   const auto model = golden_model(file);
   const nn::Lengths source_lengths{t.at("source_lengths")}, target_lengths{t.at("target_lengths")};
@@ -53,12 +52,7 @@ TEST_P(Golden, OutputsLossAndEveryGradientEqualPyTorchs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Golden,
-                         ::testing::Values("depthwise", "light", "dynamic", "dilated", "attention",
-                                           "light_even_kernel", "light_encoder_attention",
-                                           "light_pre_rms", "light_no_glu_no_softmax",
-                                           "attention_learned", "dynamic_untied_classifier",
-                                           "gated"),
+INSTANTIATE_TEST_SUITE_P(Models, Golden, ::testing::ValuesIn(golden_models()),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

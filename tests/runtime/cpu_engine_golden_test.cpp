@@ -4,11 +4,16 @@
 
 #include "convseq/base/error.h"
 #include "convseq/runtime/cpu_engine.h"
+#include "goldens/golden_models.h"
 #include "runtime/model_folder.h"
 #include "temp_folder.h"
 
 // Compares with an independent PyTorch model, tests/goldens/make_goldens.py.
 namespace convseq {
+using testing::golden_config;
+using testing::golden_file;
+using testing::golden_models;
+using testing::golden_parameters;
 using testing::TempFolder;
 using testing::WeightsFile;
 
@@ -35,17 +40,12 @@ std::vector<TokenIds> rows_of(const TensorView& ids, const TensorView& lengths) 
 class CpuEngineGolden : public ::testing::TestWithParam<std::string> {
  protected:
   CpuEngineGolden() {
-    file_ = SafetensorsFile::open(std::string(CONVSEQ_SOURCE_DIR "/tests/goldens/") + GetParam() +
-                                  ".safetensors");
+    file_ = SafetensorsFile::open(golden_file(GetParam()));
     WeightsFile weights;
-    for (const auto& [name, view] : file_->tensors()) {
-      if (!name.starts_with("param.")) continue;
-      weights.tensors[name.substr(6)] = {
-          view.type, view.shape, {view.bytes.begin(), view.bytes.end()}};
+    for (const auto& [name, view] : golden_parameters(file_->tensors())) {
+      weights.tensors[name] = {view.type, view.shape, {view.bytes.begin(), view.bytes.end()}};
     }
-    weights.write(
-        folder_ / "model",
-        ModelConfig::from_json({parse_json(file_->metadata().at("config"), "golden"), "golden"}));
+    weights.write(folder_ / "model", golden_config(file_->metadata()));
     engine_ = load_cpu_engine(folder_ / "model", {.threads = 2});
     sources_ = rows_of(tensor("source"), tensor("source_lengths"));
     targets_ = rows_of(tensor("labels"), tensor("target_lengths"));
@@ -114,12 +114,7 @@ TEST_P(CpuEngineGolden, TheHeadGivesPyTorchsLogits) {
   EXPECT_EQ(at, expected.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, CpuEngineGolden,
-                         ::testing::Values("depthwise", "light", "dynamic", "dilated", "attention",
-                                           "light_even_kernel", "light_encoder_attention",
-                                           "light_pre_rms", "light_no_glu_no_softmax",
-                                           "attention_learned", "dynamic_untied_classifier",
-                                           "gated"),
+INSTANTIATE_TEST_SUITE_P(Models, CpuEngineGolden, ::testing::ValuesIn(golden_models()),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "convseq/answer/greedy.h"
+#include "answer/engine_answers.h"
 #include "convseq/base/error.h"
 #include "model/model_table.h"
 #include "runtime/model_folder.h"
@@ -12,6 +12,7 @@
 
 namespace convseq {
 namespace fs = std::filesystem;
+using testing::EngineAnswers;
 using testing::message_of;
 using testing::model_cases;
 using testing::ModelCase;
@@ -39,23 +40,12 @@ std::vector<ModelCase> cases() {
   return all;
 }
 
-// All that an engine says about some sources.
-struct Answers {
-  ClassScores labels, classes;
-  std::vector<TokenNll> nlls;
-  std::vector<Generation> generations;
-};
-
-Answers answers_of(Engine& engine, const std::vector<TokenIds>& sources) {
-  std::vector<TokenIds> targets;
-  for (const TokenIds& each : sources) targets.emplace_back(each.size() % 70 + 1, 7);
-  return {.labels = engine.score(*engine.encode(sources), {{2, 1}, {5, 3, 4, 1}, {1}}),
-          .classes = engine.classify(*engine.encode(sources)),
-          .nlls = engine.token_nll(*engine.encode(sources), targets),
-          .generations = generate_greedy(engine, sources, {.max_tokens = 9})};
+EngineAnswers answers_of(Engine& engine, const std::vector<TokenIds>& sources) {
+  return testing::answers_of(engine, sources, {.max_target = 70, .max_tokens = 9});
 }
 
-void expect_same_bits(const Answers& found, size_t at, const Answers& expected, size_t row) {
+void expect_same_bits(const EngineAnswers& found, size_t at, const EngineAnswers& expected,
+                      size_t row) {
   EXPECT_EQ(found.labels[at], expected.labels[row]);
   EXPECT_EQ(found.classes[at], expected.classes[row]);
   EXPECT_EQ(found.nlls[at].nll, expected.nlls[row].nll);
@@ -81,7 +71,7 @@ class CpuEngineTable : public ::testing::TestWithParam<std::tuple<ModelCase, Cpu
 TEST_P(CpuEngineTable, AnswersAloneWhatItAnswersInABatch) {
   const auto engine = load();
   const auto sources = random_sources({8, 3, 1, 0, 65, 6, 130, 2});
-  const Answers together = answers_of(*engine, sources);
+  const EngineAnswers together = answers_of(*engine, sources);
   for (size_t row = 0; row < sources.size(); ++row) {
     SCOPED_TRACE(row);
     expect_same_bits(answers_of(*engine, {sources[row]}), 0, together, row);
@@ -93,9 +83,9 @@ TEST_P(CpuEngineTable, AnswersTheSameWithAnyNumberOfThreads) {
   const auto one = load(1), two = load(2), five = load(5);
   for (const auto& lengths : {std::vector<int64_t>{8, 3, 1, 0, 65, 6, 130, 2}, {40}, {17, 9}}) {
     const auto sources = random_sources(lengths);
-    const Answers expected = answers_of(*one, sources);
+    const EngineAnswers expected = answers_of(*one, sources);
     for (Engine* engine : {two.get(), five.get()}) {
-      const Answers found = answers_of(*engine, sources);
+      const EngineAnswers found = answers_of(*engine, sources);
       for (size_t row = 0; row < sources.size(); ++row) expect_same_bits(found, row, expected, row);
     }
   }
