@@ -3,6 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "convseq/kernels/device.h"
 
 // What differs between the programs: full/program.cpp is convseq, lite/program.cpp convseq-lite,
 // which answers with trained models and needs no libtorch.
@@ -13,10 +16,16 @@ struct LibtorchVersion {
   std::string cpu_capability;  // "AVX2"
 };
 
+struct CudaSupport {
+  bool has_kernels = false;  // never in convseq-lite
+  std::vector<kernels::CudaDevice> gpus;
+};
+
 const char* program_name();
 const char* program_description();
 const char* program_example();
 void add_program_commands(CLI::App& program);
 std::optional<LibtorchVersion> libtorch_version();  // none in convseq-lite
+CudaSupport cuda_support();
 
 }  // namespace convseq::cli

@@ -10,7 +10,6 @@
 #include "convseq/cli/commit.h"
 #include "convseq/cli/program.h"
 #include "convseq/kernels/cpu_run.h"
-#include "convseq/kernels/device.h"
 
 namespace convseq::cli {
 namespace {
@@ -39,14 +38,15 @@ Json to_json(const kernels::CudaDevice& gpu) {
 }
 
 Json about() {
+  const CudaSupport cuda = cuda_support();
   Json gpus = Json::array();
-  for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) gpus.push_back(to_json(gpu));
+  for (const kernels::CudaDevice& gpu : cuda.gpus) gpus.push_back(to_json(gpu));
   const std::string commit = kCommit;
   const auto libtorch = libtorch_version();
   return {{"version", CONVSEQ_VERSION},
           {"commit", commit.empty() ? Json() : Json(commit)},
           {"libtorch", libtorch ? Json(libtorch->version) : Json()},
-          {"cuda_kernels", kernels::built_with_cuda()},
+          {"cuda_kernels", cuda.has_kernels},
           {"cpu",
            {{"model", cpu_model()},
             {"machine", machine_name()},
@@ -67,9 +67,10 @@ void print_version(bool json) {
   fmt::print("CPU: {}, {} threads, instructions: {} (kernels){}\n", text(all["cpu"]["model"]),
              all["cpu"]["threads"].get<int>(), text(all["cpu"]["kernels"]),
              has_libtorch ? fmt::format(", {} (libtorch)", text(all["cpu"]["libtorch"])) : "");
-  fmt::print("CUDA kernels: {}\n", kernels::built_with_cuda() ? "built in" : "not built");
-  if (kernels::cuda_devices().empty()) fmt::print("GPU: none found\n");
-  for (const kernels::CudaDevice& gpu : kernels::cuda_devices()) {
+  const CudaSupport cuda = cuda_support();
+  fmt::print("CUDA kernels: {}\n", cuda.has_kernels ? "built in" : "not built");
+  if (cuda.gpus.empty()) fmt::print("GPU: none found\n");
+  for (const kernels::CudaDevice& gpu : cuda.gpus) {
     fmt::print("GPU: {}, sm_{}{}, {} multiprocessors, {}\n", gpu.name, gpu.major, gpu.minor,
                gpu.multiprocessors, short_bytes(static_cast<double>(gpu.memory_bytes)));
   }

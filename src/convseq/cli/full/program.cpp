@@ -35,4 +35,8 @@ std::optional<LibtorchVersion> libtorch_version() {
   return LibtorchVersion{.version = TORCH_VERSION, .cpu_capability = at::get_cpu_capability()};
 }
 
+CudaSupport cuda_support() {
+  return {.has_kernels = kernels::built_with_cuda(), .gpus = kernels::cuda_devices()};
+}
+
 }  // namespace convseq::cli

@@ -21,4 +21,6 @@ void add_program_commands(CLI::App& program) {
 
 std::optional<LibtorchVersion> libtorch_version() { return std::nullopt; }
 
+CudaSupport cuda_support() { return {}; }
+
 }  // namespace convseq::cli
