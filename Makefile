@@ -76,8 +76,9 @@ goldens:  ## writes tests/goldens anew (needs Python's torch, transformers, safe
 	@python3 tests/goldens/make_tensorboard_golden.py
 	@python3 tests/goldens/make_optimizer_goldens.py
 
-fuzz:  ## ten minutes of hostile checkpoints under the address sanitizer
-	@tools/fuzz.sh
+fuzz:  ## ten minutes each of hostile checkpoints and packed weights under the address sanitizer
+	@tools/fuzz.sh safetensors
+	@tools/fuzz.sh packed
 
 clean:
 	@rm -rf build

@@ -1,21 +1,14 @@
 #include "fuzz/safetensors_fuzz.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "convseq/base/error.h"
 #include "convseq/base/safetensors/safetensors.h"
+#include "fuzz/promise.h"
 
 namespace convseq::testing {
 namespace {
-
-void promise(bool kept, const char* what) {
-  if (kept) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 void check_views(const SafetensorsFile& file, std::span<const std::byte> bytes) {
   uint64_t header = 0;
