@@ -47,9 +47,13 @@ std::string state_of(const fs::path& path) {
                      found.st_size, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
 }
 
+// `predict` may have packed the weights of a model before it refuses the rest.
+bool is_cache(const fs::path& path) { return path.filename().string().starts_with("packed-"); }
+
 Snapshot snapshot(const fs::path& root) {
   Snapshot entries;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (is_cache(entry.path())) continue;
     entries[entry.path().lexically_relative(root).string()] = state_of(entry.path());
   }
   return entries;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convseq::testing {
@@ -31,5 +32,11 @@ std::vector<BadInput> bad_tables();
 std::vector<BadInput> bad_tasks();
 std::vector<BadInput> bad_models();
 std::vector<BadInput> bad_sizes();
+std::vector<BadInput> bad_predictions();
+std::vector<BadInput> bad_calibrations();
+std::vector<BadInput> bad_quantizations();
+
+// Model folders whose weights do not fit, and what an error has to name.
+std::vector<std::pair<std::string, std::vector<std::string>>> bad_weights();
 
 }  // namespace convseq::testing

@@ -32,6 +32,7 @@ class BadInputFolder {
   void make_config_files() const;
   void make_configs() const;
   void make_models() const;
+  void make_calibrations() const;
   void make_shards() const;
   void make_outputs() const;
 
@@ -40,6 +41,7 @@ class BadInputFolder {
   void task(const std::string& name, const std::function<void(Json&)>& change) const;
   void config(const std::string& name, const std::function<void(Json&)>& change) const;
   void model(const std::string& name, const std::function<void(Json&)>& change) const;
+  void calibration(const std::string& name, const std::string& content) const;
   void weights(const std::string& name, const std::function<void(Tensors&)>& change) const;
 
   TempFolder folder_;

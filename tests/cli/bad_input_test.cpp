@@ -14,15 +14,19 @@ TEST(BadInput, InTablesIsRefused) { expect_refused(bad_tables()); }
 TEST(BadInput, InTasksIsRefused) { expect_refused(bad_tasks()); }
 TEST(BadInput, InModelsIsRefused) { expect_refused(bad_models()); }
 TEST(BadInput, OfSizesIsRefused) { expect_refused(bad_sizes()); }
+TEST(BadInput, OfPredictionsIsRefused) { expect_refused(bad_predictions()); }
+TEST(BadInput, InCalibrationsIsRefused) { expect_refused(bad_calibrations()); }
+TEST(BadInput, OfQuantizationsIsRefused) { expect_refused(bad_quantizations()); }
 
-TEST(BadInput, IsATableOfMoreThanTwoHundredCases) {
+TEST(BadInput, IsATableOfMoreThanThreeHundredCases) {
   size_t cases = 0;
   for (const auto& table :
        {bad_commands(), bad_training_flags(), bad_flags(), bad_config_files(), bad_outputs(),
-        bad_corpora(), bad_tables(), bad_tasks(), bad_models(), bad_sizes()}) {
+        bad_corpora(), bad_tables(), bad_tasks(), bad_models(), bad_sizes(), bad_predictions(),
+        bad_calibrations(), bad_quantizations()}) {
     cases += table.size();
   }
-  EXPECT_GE(cases, 200u);
+  EXPECT_GE(cases, 300u);
 }
 
 }  // namespace convseq::testing

@@ -1,14 +1,17 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 
+#include <cmath>
 #include <set>
 #include <sstream>
 
 #include "cli/model_for_prediction.h"
+#include "compressed.h"
 #include "program.h"
 
 namespace convseq {
 using testing::model_for_prediction;
+using testing::pooled_model_for_prediction;
 using testing::run_convseq;
 using testing::run_shell;
 using testing::TempFolder;
@@ -25,11 +28,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 class PredictCommand : public ::testing::Test {
  protected:
   // Standard output alone; what goes to standard error is in errors_.
-  std::string predict(const std::string& arguments, const std::string& model = "") {
+  std::string predict(const std::string& arguments, const std::string& model = "",
+                      const std::string& program = CONVSEQ_PROGRAM) {
     const std::string folder = model.empty() ? model_.string() : model;
     const auto errors = folder_ / "errors";
-    const auto outcome = run_shell(fmt::format("({} predict {} {} 2> {})", CONVSEQ_PROGRAM, folder,
-                                               arguments, errors.string()));
+    const auto outcome = run_shell(
+        fmt::format("({} predict {} {} 2> {})", program, folder, arguments, errors.string()));
     errors_ = read_text_file(errors);
     EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << errors_;
     return outcome.output;
@@ -152,6 +156,25 @@ TEST_F(PredictCommand, GivesBadRowsAnErrorInTheirPlace) {
       << errors_;
 }
 
+TEST_F(PredictCommand, AStreamThatEndsTooEarlyEndsInAnError) {
+  const std::string gz = testing::gzip(some_lines(3000));
+  const auto file = folder_.file("a.txt.gz", gz.substr(0, gz.size() / 2));
+  const auto lines = lines_of(predict(file.string() + " --window 100"));
+  ASSERT_GT(lines.size(), 1000u);
+  EXPECT_FALSE(Json::parse(lines[lines.size() - 2]).contains("error"));
+  const std::string error = Json::parse(lines.back()).value("error", "");
+  EXPECT_NE(error.find("ends too early; nothing after it can be read"), error.npos) << error;
+  EXPECT_NE(errors_.find("1 with errors"), errors_.npos) << errors_;
+}
+
+TEST_F(PredictCommand, AnswersNothingToNothing) {
+  for (const char* name : {"a.txt", "a.csv", "a.jsonl"}) {
+    EXPECT_EQ(predict(folder_.file(name, "").string()), "") << name;
+    EXPECT_NE(errors_.find("0 rows"), errors_.npos) << errors_;
+  }
+  EXPECT_EQ(predict("- < /dev/null"), "");
+}
+
 TEST_F(PredictCommand, BytesThatAreNoTextNeverCrashIt) {
   std::string bytes;
   uint64_t state = 1;
@@ -202,6 +225,19 @@ TEST_F(PredictCommand, WritesTextWhereThereAreNoLabels) {
   expect_refused(file + " --threshold 0.5", "--threshold", model);
 }
 
+TEST_F(PredictCommand, ConvseqLiteWritesTheSameBytes) {
+  const std::string file = folder_.file("a.txt", some_lines(40) + "\n\xFF\n").string();
+  const std::string text =
+      model_for_prediction(folder_, "text", {{"labels", nullptr}, {"positive_label", nullptr}})
+          .string();
+  const std::string head = pooled_model_for_prediction(folder_, "head").string();
+  for (const std::string& model : {model_.string(), text, head}) {
+    for (const char* flags : {" --device cpu", " --device cpu --precision int8"}) {
+      EXPECT_EQ(predict(file + flags, model, CONVSEQ_LITE), predict(file + flags, model)) << model;
+    }
+  }
+}
+
 TEST_F(PredictCommand, AModelWithoutATaskReadsTheTextAsItIs) {
   std::filesystem::remove(model_ / "task.json");
   EXPECT_EQ(lines_of(predict(folder_.file("a.txt", "one\ntwo\n").string())).size(), 2u);
@@ -222,6 +258,40 @@ TEST_F(PredictCommand, RefusesWhatCannotBeAnswered) {
   const auto model = model_for_prediction(folder_, "no-tokenizer");
   std::filesystem::remove(model / "spiece.model");
   expect_refused(file, "no-tokenizer", model.string());
+}
+
+class GpuPredictCommand : public PredictCommand {};
+
+TEST_F(GpuPredictCommand, AnswersAsOnACpu) {
+  const std::string file = folder_.file("a.txt", some_lines(300) + "\n\xFF\n").string();
+  for (const auto& model : {model_, pooled_model_for_prediction(folder_, "head")}) {
+    const auto cpu = lines_of(predict(file + " --device cpu", model.string()));
+    const auto gpu = lines_of(predict(file + " --device cuda", model.string()));
+    ASSERT_EQ(gpu.size(), cpu.size());
+    for (size_t i = 0; i < cpu.size(); ++i) {
+      const Json expected = Json::parse(cpu[i]), found = Json::parse(gpu[i]);
+      if (expected.contains("error")) {
+        EXPECT_EQ(found, expected);
+        continue;
+      }
+      const double yes = expected["probabilities"]["yes"];
+      EXPECT_NEAR(found["probabilities"]["yes"], yes, 1e-3) << i;
+      if (std::abs(yes - 0.5) > 1e-3) EXPECT_EQ(found["label"], expected["label"]) << i;
+    }
+  }
+}
+
+TEST_F(GpuPredictCommand, WritesTheTextThatItWritesOnACpu) {
+  const std::string file = folder_.file("a.txt", some_lines(300)).string();
+  const std::string model =
+      model_for_prediction(folder_, "text", {{"labels", nullptr}, {"positive_label", nullptr}})
+          .string();
+  const auto cpu = lines_of(predict(file + " --device cpu", model));
+  const auto gpu = lines_of(predict(file + " --device cuda", model));
+  ASSERT_EQ(gpu.size(), cpu.size());
+  size_t same = 0;
+  for (size_t i = 0; i < cpu.size(); ++i) same += cpu[i] == gpu[i] ? 1 : 0;
+  EXPECT_GE(same, cpu.size() * 99 / 100);  // rounding decides a near tie
 }
 
 TEST_F(PredictCommand, AsksForLinesOnATerminal) {

@@ -135,9 +135,9 @@ void run(PredictFlags& flags) {
   if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
   flags.engine.as_in_training = false;
   flags.engine.keeps_packed_file = true;
+  const Tokenizer tokenizer = Tokenizer::load(flags.model);
   const auto engine = load_engine(flags.model, flags.engine);
   const ModelConfig& config = engine->config();
-  const Tokenizer tokenizer = Tokenizer::load(flags.model);
   const Task task = task_for(flags, config);
   require_answer_memory(
       config, flags.engine,

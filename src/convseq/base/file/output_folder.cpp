@@ -9,6 +9,7 @@
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/folder_lock.h"
 #include "convseq/base/file/json_file.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -86,6 +87,7 @@ bool is_below(const fs::path& inner, const fs::path& outer) {
 void refuse_input(const fs::path& folder, const fs::path& input) {
   std::error_code error;
   const fs::path ours = fs::weakly_canonical(fs::absolute(folder, error), error);
+  if (error) return;
   const fs::path theirs = fs::weakly_canonical(fs::absolute(input, error), error);
   if (error) return;
   require(ours != theirs, "{}: is what the command reads; write to another folder",
@@ -105,6 +107,7 @@ void check_output_folder(const fs::path& folder, FolderKind kind,
   if (!options.input.empty()) refuse_input(folder, options.input);
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
+  if (status.type() == fs::file_type::none) fail_to("create", folder, error.value());
   if (!fs::exists(status)) return;
   require(fs::is_directory(status), "{}: is a file, not a folder", folder.string());
   const std::vector<std::string> names = names_in(folder);
