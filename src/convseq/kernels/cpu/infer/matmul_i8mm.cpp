@@ -8,10 +8,10 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kRows = 12;
-constexpr int kPanel = 8;
-constexpr int kWide = 4;  // panels for few rows
-constexpr int kPanelPairs = kPanel / 2;
+constexpr int kRows = 6;
+constexpr int kPanel = 16;
+constexpr int kWide = 2;  // panels for few rows
+constexpr int kRowPairs = kRows / 2, kPanelPairs = kPanel / 2;
 constexpr int64_t kStep = 16;  // bytes of two rows or columns that one instruction reads
 
 struct Int8Pairs {
@@ -68,8 +68,7 @@ template <class Type, int Pairs, int Panels>
   for (int64_t k = 0; k < pair_bytes; k += kStep) {
     decltype(Type::load_pair(x)) values[Pairs];
     unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
-      values[p.kValue] =
-          Type::load_pair(x + p.kValue / 2 * 2 * pair_bytes + 2 * k + p.kValue % 2 * kStep);
+      values[p.kValue] = Type::load_pair(x + kRowPairs * k + p.kValue * kStep);
     });
     unroll<Panels * kPanelPairs>([&](auto c) CONVSEQ_LAMBDA {
       constexpr int kColumn = c.kValue;
@@ -94,7 +93,7 @@ template <class Type, int Pairs, int Panels>
 
 template <class Type>
 void multiply(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide>(
+  for_tiles<kRows, kPanel, kWide, /*Multiple=*/kRows>(
       task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
       [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
         pair_tile<Type, (rows.kValue + 1) / 2, panels.kValue>(task, row, rows.kValue, column);
@@ -108,6 +107,7 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .group = 8,
                                    .input_multiple = 8,
                                    .element = RowElement::Int8,
+                                   .row_tile = kRows,
                                    .row_group = 8},
                                   multiply<Int8Pairs>};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
@@ -115,6 +115,7 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .group = 4,
                                    .input_multiple = 4,
                                    .element = RowElement::Bf16,
+                                   .row_tile = kRows,
                                    .row_group = 4},
                                   multiply<Bf16Pairs>};
 

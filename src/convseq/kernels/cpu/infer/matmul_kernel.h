@@ -21,8 +21,10 @@ struct MatmulFormat {
   int group = 1;
   int input_multiple = 1;  // inputs are padded with zeros to a multiple of it
   RowElement element = RowElement::Fp32;
-  // > 0: rows are stored by fours, [rows / 4][inputs / row_group][4][row_group]; 0: row by row.
-  int row_group = 0;
+  // Rows are stored as [rows / row_tile][inputs / row_group][row_tile][row_group]. With a tile of
+  // one row that is row by row.
+  int row_tile = 1;
+  int row_group = 1;
 };
 
 // One call of the loops. The rows and the panels are padded as their format says.
@@ -32,8 +34,8 @@ struct MatmulTask {
   int64_t row_count = 0;
   const std::byte* panels = nullptr;
   const float* column_scales = nullptr;
-  const int32_t* column_sums = nullptr;  // Σ q over the inputs, per output
-  int64_t inputs = 0;                    // with padding
+  const int32_t* column_starts = nullptr;  // −128 Σ q, per output: where sums of Uint8 rows begin
+  int64_t inputs = 0;                      // with padding
   ColumnRange columns = {};
   MatmulOutput output = {};
 };

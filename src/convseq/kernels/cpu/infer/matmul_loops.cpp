@@ -7,7 +7,7 @@ namespace {
 
 // The tile fits the registers: 32 on Arm and with AVX-512, 16 otherwise on x86.
 #ifdef __aarch64__
-constexpr int kRows = 4, kVectors = 4, kWide = 2;  // kVectors per panel, kWide panels for few rows
+constexpr int kRows = 6, kVectors = 4, kWide = 2;  // kVectors per panel, kWide panels for few rows
 #else
 constexpr int kRows = kLanes == 16 ? 12 : 6, kVectors = 2, kWide = kLanes == 16 ? 4 : 2;
 #endif
@@ -31,27 +31,39 @@ constexpr int kInputs = 1;
 
 template <int R, int Panels, class Weight>
 [[gnu::noinline]] void float_tile(const MatmulTask& task, int64_t row, int64_t column) {
+  constexpr int kAll = Panels * kVectors;
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const float*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const Weight*>(task.panels) + column * inputs;
-  Floats<kLanes> sums[R][Panels * kVectors] = {};
+  const auto weights_at = [&](int vector, int64_t k) CONVSEQ_LAMBDA {
+    return load<kLanes>(w + (vector / kVectors * inputs + k) * kPanel + vector % kVectors * kLanes);
+  };
+  Floats<kLanes> sums[R][kAll] = {};
   for (int64_t k = 0; k < inputs; k += kInputs) {
-    Floats<kInputs> values[R];
-    unroll<R>([&](auto r)
-                  CONVSEQ_LAMBDA { values[r.kValue] = load<kInputs>(x + r.kValue * inputs + k); });
-    unroll<kInputs>([&](auto i) CONVSEQ_LAMBDA {
-      unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        constexpr int kVector = v.kValue;
-        const auto weights =
-            load<kLanes>(w + (kVector / kVectors * inputs + k + i.kValue) * kPanel +
-                         kVector % kVectors * kLanes);
+    // In this order, sums, rows and weights fit the registers.
+    if constexpr (kInputs == 1) {
+      Floats<kLanes> weights[kAll];
+      unroll<kAll>([&](auto v) CONVSEQ_LAMBDA { weights[v.kValue] = weights_at(v.kValue, k); });
+      unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+        const float value = x[r.kValue * inputs + k];
+        unroll<kAll>([&](auto v)
+                         CONVSEQ_LAMBDA { sums[r.kValue][v.kValue] += weights[v.kValue] * value; });
+      });
+    } else {
+      Floats<kInputs> values[R];
+      unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+        values[r.kValue] = load<kInputs>(x + r.kValue * inputs + k);
+      });
+      unroll<kInputs * kAll>([&](auto i) CONVSEQ_LAMBDA {
+        constexpr int kInput = i.kValue / kAll, kVector = i.kValue % kAll;
+        const auto weights = weights_at(kVector, k + kInput);
         unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-          sums[r.kValue][kVector] += weights * values[r.kValue][i.kValue];
+          sums[r.kValue][kVector] += weights * values[r.kValue][kInput];
         });
       });
-    });
+    }
   }
-  write_tile<R, Panels * kVectors, kLanes>(task, row, R, column, sums);
+  write_tile<R, kAll, kLanes>(task, row, R, column, sums);
 }
 
 template <class Weight>

@@ -8,26 +8,22 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+
 #if CONVSEQ_LANES == 16
-using Ints = __m512i;
-CONVSEQ_INLINE Ints zero() { return _mm512_setzero_si512(); }
-CONVSEQ_INLINE Ints broadcast_pair(int32_t pair) { return _mm512_set1_epi32(pair); }
 CONVSEQ_INLINE Ints widen(const int8_t* from) {
-  return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  return (Ints)_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
-CONVSEQ_INLINE Ints multiply_add(Ints sum, Ints x, Ints w) {
-  return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w));
+CONVSEQ_INLINE Ints multiply(Ints x, Ints w) {
+  return (Ints)_mm512_madd_epi16((__m512i)x, (__m512i)w);
 }
 constexpr int kRows = 12;
 #else
-using Ints = __m256i;
-CONVSEQ_INLINE Ints zero() { return _mm256_setzero_si256(); }
-CONVSEQ_INLINE Ints broadcast_pair(int32_t pair) { return _mm256_set1_epi32(pair); }
 CONVSEQ_INLINE Ints widen(const int8_t* from) {
-  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return (Ints)_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
-CONVSEQ_INLINE Ints multiply_add(Ints sum, Ints x, Ints w) {
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
+CONVSEQ_INLINE Ints multiply(Ints x, Ints w) {
+  return (Ints)_mm256_madd_epi16((__m256i)x, (__m256i)w);
 }
 constexpr int kRows = 6;
 #endif
@@ -42,10 +38,7 @@ template <int R, int Panels>
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int16_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
-  Ints sums[R][Panels * kVectors];
-  unroll<R * Panels * kVectors>([&](auto i) CONVSEQ_LAMBDA {
-    sums[i.kValue / (Panels * kVectors)][i.kValue % (Panels * kVectors)] = zero();
-  });
+  Ints sums[R][Panels * kVectors] = {};
   for (int64_t k = 0; k < inputs; k += kGroup) {
     Ints weights[Panels * kVectors];
     unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
@@ -55,10 +48,9 @@ template <int R, int Panels>
     unroll<R>([&](auto r) CONVSEQ_LAMBDA {
       int32_t pair;
       __builtin_memcpy(&pair, x + r.kValue * inputs + k, sizeof pair);
-      const Ints values = broadcast_pair(pair);
+      const Ints values = pair - Ints{};
       unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        auto& sum = sums[r.kValue][v.kValue];
-        sum = multiply_add(sum, values, weights[v.kValue]);
+        sums[r.kValue][v.kValue] += multiply(values, weights[v.kValue]);
       });
     });
   }
@@ -71,7 +63,7 @@ template <int R, int Panels>
   write_scaled_tile<R, Panels * kVectors, kLanes>(task, row, R, column, floats);
 }
 
-void multiply(const MatmulTask& task) {
+void multiply_pairs(const MatmulTask& task) {
   for_tiles<kRows, kPanel, kWide>(
       task, task.inputs * 2, task.inputs,
       [&](auto rows, auto panels, int64_t row, int64_t column)
@@ -85,6 +77,6 @@ const MatmulKernel kInt8MaddMatmul = {{.weight_bytes = 1,
                                        .group = kGroup,
                                        .input_multiple = 8,
                                        .element = RowElement::Int16},
-                                      multiply};
+                                      multiply_pairs};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -104,26 +104,28 @@ CONVSEQ_INLINE void with_count(int64_t count, const F& f) {
 }
 
 // f(row, rows) over [begin, end): tiles of at most Rows rows and of nearly the same size, a
-// multiple of four where there are several.
-template <int Rows, class F>
+// multiple of Multiple where there are several.
+template <int Rows, int Multiple, class F>
 CONVSEQ_INLINE void for_row_tiles(int64_t begin, int64_t end, const F& f) {
   for (int64_t row = begin; row < end;) {
     const int64_t left = end - row, tiles = (left + Rows - 1) / Rows;
+    const int64_t even = (left + tiles - 1) / tiles;
     const int64_t rows =
-        tiles == 1 ? left : smaller<int64_t>(Rows, ((left + tiles - 1) / tiles + 3) & ~3);
+        tiles == 1 ? left : smaller<int64_t>(Rows, (even + Multiple - 1) / Multiple * Multiple);
     f(row, rows);
     row += rows;
   }
 }
 
 // tile(Number<rows>, Number<panels>, row, column) over all rows and columns of the task. Rows
-// and panels are cut into blocks that stay in the L2 cache. The panels, which are one stream, pass
-// over the rows of a tile, which stay in the L1 cache. One or two rows take Wide panels at once, so
-// that there are enough independent sums.
-template <int Rows, int Panel, int Wide, class Tile>
+// and panels are cut into blocks that stay in the L2 cache. Within them, a panel that fits in the
+// L1 cache stays there while the rows pass; otherwise the rows of a tile stay while the panels
+// pass. One or two rows take Wide panels at once, so that there are enough independent sums.
+template <int Rows, int Panel, int Wide, int Multiple = 2, class Tile>
 CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
                               const Tile& tile) {
   constexpr int64_t kBlockBytes = 256 * 1024;
+  constexpr int64_t kPanelBytes = 32 * 1024;
   constexpr int kFew = 2;
   int64_t column = task.columns.begin;
   if (task.row_count <= kFew) {
@@ -133,12 +135,14 @@ CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t
     }
   }
   const int64_t block = larger<int64_t>(1, kBlockBytes / (row_bytes * Rows)) * Rows;
-  const int64_t group = larger<int64_t>(1, kBlockBytes / (weight_bytes * Panel)) * Panel;
+  const bool holds_panel = weight_bytes * Panel <= kPanelBytes;
+  const int64_t group =
+      holds_panel ? Panel : larger<int64_t>(1, kBlockBytes / (weight_bytes * Panel)) * Panel;
   const int64_t begin = column, end = task.columns.end;
   for (int64_t first = 0; first < task.row_count; first += block) {
     const int64_t last = smaller(first + block, task.row_count);
     for (int64_t left = begin; left < end; left += group) {
-      for_row_tiles<Rows>(first, last, [&](int64_t row, int64_t rows) CONVSEQ_LAMBDA {
+      for_row_tiles<Rows, Multiple>(first, last, [&](int64_t row, int64_t rows) CONVSEQ_LAMBDA {
         with_count<Rows>(rows, [&](auto count) CONVSEQ_LAMBDA {
           for (column = left; column < smaller(left + group, end); column += Panel) {
             tile(count, Number<1>{}, row, column);

@@ -3,21 +3,22 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-// vpdpbusd multiplies unsigned inputs q + 128, so the sums begin at −128 Σ w.
+// vpdpbusd multiplies unsigned inputs, q + 128.
 struct Int8Dots {
-  using Sums = __m512i;
+  typedef int32_t Sums __attribute__((vector_size(64)));
   static constexpr int64_t kBytes = 1;
   static constexpr bool kScaled = true;
   CONVSEQ_INLINE static Sums start(const MatmulTask& task, int64_t column) {
-    typedef int32_t Ints __attribute__((vector_size(64)));
-    Ints sums;
-    __builtin_memcpy(&sums, task.column_sums + column, sizeof sums);
-    return bits_as<Sums>(-128 * sums);
+    Sums sums;
+    __builtin_memcpy(&sums, task.column_starts + column, sizeof sums);
+    return sums;
   }
   CONVSEQ_INLINE static Sums multiply(Sums sum, __m512i x, __m512i w) {
-    return _mm512_dpbusd_epi32(sum, x, w);
+    return (Sums)_mm512_dpbusd_epi32((__m512i)sum, x, w);
   }
-  CONVSEQ_INLINE static Floats<16> to_floats(Sums sum) { return floats_of<16>(sum); }
+  CONVSEQ_INLINE static Floats<16> to_floats(Sums sum) {
+    return __builtin_convertvector(sum, Floats<16>);
+  }
 };
 
 }  // namespace

@@ -30,10 +30,10 @@ int element_bytes(RowElement element) {
   }
 }
 
-// The parts of a packed matrix: the scales and the sums of an int8 one, then the panels.
+// The parts of a packed matrix: the scales and the starts of an int8 one, then the panels.
 struct MatrixLayout {
   int64_t inputs = 0, outputs = 0;  // with padding
-  int64_t sums = 0, panels = 0;     // offsets in bytes; the scales are at 0
+  int64_t starts = 0, panels = 0;   // offsets in bytes; the scales are at 0
   int64_t bytes = 0;
 };
 
@@ -42,8 +42,8 @@ MatrixLayout layout_of(const PackedMatrixShape& shape, const MatmulFormat& forma
   layout.inputs = round_up(shape.inputs, format.input_multiple);
   layout.outputs = round_up(shape.outputs, format.panel);
   if (shape.type == WeightType::Int8) {
-    layout.sums = round_up(layout.outputs * 4, kPackedAlignment);
-    layout.panels = 2 * layout.sums;
+    layout.starts = round_up(layout.outputs * 4, kPackedAlignment);
+    layout.panels = 2 * layout.starts;
   }
   layout.bytes = round_up(layout.panels + layout.inputs * layout.outputs * format.weight_bytes,
                           kPackedAlignment);
@@ -95,7 +95,7 @@ void store_quantised(const MatmulFormat& format, const MatrixLayout& layout, int
     store(packed + layout.panels, weight_index(format, layout, output, i), weights[i]);
   }
   store(packed, output, scale);
-  store(packed + layout.sums, output, sum);
+  store(packed + layout.starts, output, -128 * sum);
 }
 
 int64_t row_scale_bytes(const PackedRowsShape& shape) {  // they stand before the rows
@@ -169,7 +169,7 @@ RowBuffer row_buffer(const PackedRows& rows) {
 
 int64_t packed_bytes(const PackedRowsShape& shape) {
   const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
-  const int64_t rows = format.row_group > 0 ? round_up(shape.rows, 4) : shape.rows;
+  const int64_t rows = round_up(shape.rows, format.row_tile);
   const int64_t inputs = round_up(shape.inputs, format.input_multiple);
   return round_up(row_scale_bytes(shape) + rows * inputs * element_bytes(format.element),
                   kPackedAlignment);
@@ -195,7 +195,7 @@ void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const Mat
                    .row_count = rows.shape.rows,
                    .panels = matrix.data + layout.panels,
                    .column_scales = reinterpret_cast<const float*>(matrix.data),
-                   .column_sums = reinterpret_cast<const int32_t*>(matrix.data + layout.sums),
+                   .column_starts = reinterpret_cast<const int32_t*>(matrix.data + layout.starts),
                    .inputs = layout.inputs,
                    .columns = columns,
                    .output = output});

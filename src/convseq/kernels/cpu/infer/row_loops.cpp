@@ -29,7 +29,7 @@ CONVSEQ_INLINE float largest_magnitude(const float* x, int64_t count) {
 constexpr float kRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to the nearest whole number
 
 // W quantised values as T; x · inverse is at most 127 in magnitude, give or take rounding.
-template <class T, int W>
+template <int W, class T>
 CONVSEQ_INLINE void store_quantised(T* to, const float* x, float inverse, int offset) {
   typedef int32_t Whole __attribute__((vector_size(4 * W)));
   typedef T Stored __attribute__((vector_size(sizeof(T) * W)));
@@ -39,18 +39,26 @@ CONVSEQ_INLINE void store_quantised(T* to, const float* x, float inverse, int of
   __builtin_memcpy(to, &stored, sizeof stored);
 }
 
-// Groups of G values, `step` apart; the last is filled with the value of zero.
-template <class T, int G>
-CONVSEQ_INLINE void quantise_row(T* to, int64_t step, const float* x, int64_t count, int64_t padded,
-                                 float inverse, int offset) {
+// Row `row` of the buffer by store(width, to, from), in the groups of G values that alternate with
+// those of the other rows of its tile. The last group is filled up with zeros.
+template <int G, class T, class Store>
+CONVSEQ_INLINE void pack_groups(const RowBuffer& buffer, int64_t row, const float* x, int64_t count,
+                                const Store& store) {
+  constexpr int kWidth = G < 16 ? G : 16;
+  const int64_t tile = buffer.format.row_tile, slot = row % tile;
+  T* to = reinterpret_cast<T*>(buffer.rows) + (row - slot) * buffer.inputs + slot * G;
+  const auto pack_group = [&](const float* from) CONVSEQ_LAMBDA {
+    unroll<G / kWidth>([&](auto i) CONVSEQ_LAMBDA {
+      store(Number<kWidth>{}, to + i.kValue * kWidth, from + i.kValue * kWidth);
+    });
+    to += tile * G;
+  };
   int64_t c = 0;
-  for (; c + G <= count; c += G, to += step) {
-    store_quantised<T, G>(to, x + c, inverse, offset);
-  }
-  for (; c < padded; c += G, to += step) {
+  for (; c + G <= count; c += G) pack_group(x + c);
+  for (; c < buffer.inputs; c += G) {
     float last[G] = {};
     for (int64_t i = 0; c + i < count; ++i) last[i] = x[c + i];
-    store_quantised<T, G>(to, last, inverse, offset);
+    pack_group(last);
   }
 }
 
@@ -61,42 +69,28 @@ void pack_quantised(const RowBuffer& to, int64_t row, const float* x, int64_t co
   const bool finite = largest <= 3.4028235e38F;
   const float inverse = finite && largest > 0 ? 127 / largest : 0;
   if (!finite) to.scales[row] = __builtin_nanf("");
-  constexpr int kGroup = 8;  // input_multiple is a multiple of it
-  const int64_t inputs = to.inputs;
+  const auto store = [&](int offset) CONVSEQ_LAMBDA {
+    return [inverse, offset](auto width, auto* values, const float* from)
+               CONVSEQ_LAMBDA { store_quantised<width.kValue>(values, from, inverse, offset); };
+  };
+  // The inputs are padded to a multiple of the group.
   switch (to.format.element) {
     case RowElement::Int16:
-      return quantise_row<int16_t, kGroup>(reinterpret_cast<int16_t*>(to.rows) + row * inputs,
-                                           kGroup, x, count, inputs, inverse, 0);
+      return pack_groups<8, int16_t>(to, row, x, count, store(0));
     case RowElement::Uint8:
-      return quantise_row<uint8_t, kGroup>(reinterpret_cast<uint8_t*>(to.rows) + row * inputs,
-                                           kGroup, x, count, inputs, inverse, 128);
+      if (to.format.row_group == 64) return pack_groups<64, uint8_t>(to, row, x, count, store(128));
+      return pack_groups<8, uint8_t>(to, row, x, count, store(128));
     default:
-      break;
-  }
-  auto* bytes = reinterpret_cast<int8_t*>(to.rows);
-  if (to.format.row_group == 0) {
-    quantise_row<int8_t, kGroup>(bytes + row * inputs, kGroup, x, count, inputs, inverse, 0);
-  } else {
-    quantise_row<int8_t, kGroup>(bytes + (row & ~3) * inputs + (row & 3) * kGroup, 4 * kGroup, x,
-                                 count, inputs, inverse, 0);
+      return pack_groups<8, int8_t>(to, row, x, count, store(0));
   }
 }
 
 void pack_bf16(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
-  constexpr int kGroup = 4;
-  const bool by_fours = to.format.row_group > 0;
-  auto* out = reinterpret_cast<Bf16*>(to.rows) +
-              (by_fours ? (row & ~3) * to.inputs + (row & 3) * kGroup : row * to.inputs);
-  const int64_t step = by_fours ? 4 * kGroup : kGroup;
-  int64_t c = 0;
-  for (; c + kGroup <= count; c += kGroup, out += step) {
-    store<kGroup>(out, load<kGroup>(x + c));
-  }
-  for (; c < to.inputs; c += kGroup, out += step) {
-    float last[kGroup] = {};
-    for (int64_t i = 0; c + i < count; ++i) last[i] = x[c + i];
-    store<kGroup>(out, load<kGroup>(last));
-  }
+  const auto store_bf16 = [](auto width, Bf16* values, const float* from) CONVSEQ_LAMBDA {
+    store<width.kValue>(values, load<width.kValue>(from));
+  };
+  if (to.format.row_group == 32) return pack_groups<32, Bf16>(to, row, x, count, store_bf16);
+  return pack_groups<4, Bf16>(to, row, x, count, store_bf16);
 }
 
 void pack_fp32(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
