@@ -15,6 +15,7 @@ enum class CpuLevel {
   Avx512,
   Avx512Vnni,  // vpdpbusd
   Avx512Bf16,  // vdpbf16ps
+  Amx,         // x86: tdpbusd and tdpbf16ps
 };
 
 std::vector<CpuLevel> cpu_levels();  // those that this machine supports, the widest last

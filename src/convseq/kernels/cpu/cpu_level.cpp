@@ -6,8 +6,12 @@
 #include "convseq/base/enum_names.h"
 #include "convseq/base/error.h"
 
-#ifdef __aarch64__
+#if defined(__aarch64__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace convseq {
@@ -20,19 +24,33 @@ inline constexpr auto kEnumNames<kernels::CpuLevel> =
                                                 {kernels::CpuLevel::Avx2, "avx2"},
                                                 {kernels::CpuLevel::Avx512, "avx512"},
                                                 {kernels::CpuLevel::Avx512Vnni, "avx512-vnni"},
-                                                {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"}});
+                                                {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"},
+                                                {kernels::CpuLevel::Amx, "amx"}});
 
 }  // namespace convseq
 
 namespace convseq::kernels {
 namespace {
 
-#ifdef __aarch64__
+#if defined(__aarch64__)
 // The kernel's bits for user programs; <asm/hwcap.h> of older systems does not have all of them.
 bool has_dot_product() { return (getauxval(AT_HWCAP) >> 20 & 1) != 0; }
 bool has_i8mm_and_bf16() {
   const auto features = getauxval(AT_HWCAP2);
   return (features >> 13 & 1) != 0 && (features >> 14 & 1) != 0;
+}
+#elif defined(__x86_64__)
+// Linux lets a process use the tile registers after it has asked for them.
+bool ask_for_tiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
+  return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+bool has_amx() {  // bf16, tiles and int8
+  constexpr unsigned kFeatures = 1U << 22 | 1U << 24 | 1U << 25;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  static const bool has = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 &&
+                          (edx & kFeatures) == kFeatures && ask_for_tiles();
+  return has;
 }
 #endif
 
@@ -65,7 +83,9 @@ std::vector<CpuLevel> cpu_levels() {
                                                 __builtin_cpu_supports("avx512dq") &&
                                                 __builtin_cpu_supports("avx512vl"));
     if (wide && add(CpuLevel::Avx512Vnni, __builtin_cpu_supports("avx512vnni"))) {
-      add(CpuLevel::Avx512Bf16, __builtin_cpu_supports("avx512bf16"));
+      if (add(CpuLevel::Avx512Bf16, __builtin_cpu_supports("avx512bf16"))) {
+        add(CpuLevel::Amx, has_amx());
+      }
     }
   }
 #endif

@@ -15,6 +15,8 @@ MatmulKernels kernels_of(CpuLevel level) {
     case CpuLevel::DotProduct:
       return {baseline::kFp32Matmul, baseline::kBf16Matmul, dotprod::kInt8Matmul};
 #elif defined(__x86_64__)
+    case CpuLevel::Amx:
+      return {avx512::kFp32Matmul, amx::kBf16Matmul, amx::kInt8Matmul};
     case CpuLevel::Avx512Bf16:
       return {avx512::kFp32Matmul, avx512_bf16::kBf16Matmul, avx512_vnni::kInt8Matmul};
     case CpuLevel::Avx512Vnni:

@@ -29,6 +29,9 @@ extern const MatmulKernel kInt8Matmul;
 namespace avx512_bf16 {
 extern const MatmulKernel kBf16Matmul;
 }
+namespace amx {
+extern const MatmulKernel kBf16Matmul, kInt8Matmul;
+}
 #endif
 
 }  // namespace convseq::kernels
