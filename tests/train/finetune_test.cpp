@@ -266,6 +266,38 @@ TEST_F(Finetuning, KeepsTheBestValidationAndStopsWhenItGetsNoBetter) {
   EXPECT_EQ(finetune(run).training.step, done.training.step);
 }
 
+TEST_F(Finetuning, InMemoryHasTheScoresOfTheBestModelAndWritesNothing) {
+  auto run = options("on-disk");
+  run.task = task(32, {"train", "validation", "test"});
+  run.validate_every = 2;
+  const FinetuneSummary on_disk = finetune(run);
+  run.out = folder_ / "in-memory";
+  run.in_memory = true;
+  std::vector<double> validations;
+  run.on_validation = [&](int64_t, double score) { validations.push_back(score); };
+  size_t outcomes = 0;
+  run.on_evaluation = [&](const std::string&, const TaskEvaluation& evaluation) {
+    outcomes += evaluation.outcomes.size();
+  };
+  const FinetuneSummary in_memory = finetune(run);
+  EXPECT_EQ(validations.size(), 6u);
+  EXPECT_EQ(outcomes, 64u);
+  EXPECT_EQ(to_json(in_memory.reports.at("test")), to_json(on_disk.reports.at("test")));
+  EXPECT_EQ(in_memory.training.loss, on_disk.training.loss);
+  EXPECT_FALSE(fs::exists(run.out));
+}
+
+TEST_F(Finetuning, AMaximumOfStepsShortensTheEpochs) {
+  auto run = options("short");
+  run.in_memory = true;
+  run.limits.steps = 0;
+  run.epochs = 4;  // of two steps
+  run.max_steps = 3;
+  EXPECT_EQ(finetune(run).training.step, 3);
+  run.max_steps = 100;
+  EXPECT_EQ(finetune(run).training.step, 8);
+}
+
 TEST_F(Finetuning, HoldsExamplesOutWhereATaskHasNoValidation) {
   auto run = options("run");
   run.task = task(60, {"train"});

@@ -75,7 +75,7 @@ Splits read_splits(const FinetuneOptions& options, const Tokenizer& tokenizer) {
   const Task& task = options.task;
   const std::string train = training_split(task);
   const auto read = [&](const std::string& split, int64_t limit) {
-    return read_split(task, split, tokenizer, {.reader = options.reader, .limit = limit});
+    return options.read(task, split, tokenizer, {.reader = options.reader, .limit = limit});
   };
   if (task.has_split("validation")) {
     return {read(train, options.train_limit), read("validation", options.validation_limit)};
@@ -260,6 +260,7 @@ FinetuneOptions with_limits(FinetuneOptions options, size_t examples) {
   TrainingLimits& limits = options.limits;
   if (limits.steps == 0 && limits.source_tokens == 0 && limits.minutes == 0) {
     limits.steps = std::max<int64_t>(1, std::llround(options.epochs * batches));
+    if (options.max_steps > 0) limits.steps = std::min(limits.steps, options.max_steps);
   }
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
@@ -323,19 +324,27 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
                         usual_answer(engine.config(), options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
-    TaskEvaluation evaluation =
-        evaluate_task(answerer, split, {.metrics = all_metrics(options.task, answerer.by())});
-    OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
-    write_predictions(predictions, split, evaluation);
-    predictions.commit();
+    TaskEvaluation evaluation = evaluate_task(
+        answerer, split,
+        {.bootstrap = options.bootstrap, .metrics = all_metrics(options.task, answerer.by())});
+    options.on_evaluation(name, evaluation);
+    if (!options.in_memory) {
+      OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));
+      write_predictions(predictions, split, evaluation);
+      predictions.commit();
+    }
     const Report& report = summary.reports[name] = std::move(evaluation.report);
     if (report.collapse) log::warning("{}: {}", name, report.collapse->message());
   };
-  answer("validation", validation);
-  if (options.task.has_split("test")) {
-    const TaskSplit test = read_split(options.task, "test", tokenizer, {.reader = options.reader});
-    summary.rows["test"] = test.totals;
-    answer("test", test);
+  for (const std::string& name : options.evaluate) {
+    if (name == "validation") {
+      answer(name, validation);
+    } else if (options.task.has_split(name)) {
+      const TaskSplit split =
+          options.read(options.task, name, tokenizer, {.reader = options.reader, .limit = 0});
+      summary.rows[name] = split.totals;
+      answer(name, split);
+    }
   }
 }
 
@@ -363,7 +372,8 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   const auto model = first_model(options);
   TrainingRun run(
       options, model, {.tokenizer_from = options.tokenizer, .task = options.task.to_json()},
-      communicator.rank() == 0 ? identity_of(options, tokenizer, examples) : RunIdentity{},
+      communicator.rank() == 0 && !options.in_memory ? identity_of(options, tokenizer, examples)
+                                                     : RunIdentity{},
       communicator);
   TorchEngine engine(*model);  // shared by all validations
   // Captured steps want few shapes; others take the batches as they are.
@@ -382,7 +392,7 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   run.write_best();
   if (communicator.rank() == 0) {
     evaluate_splits(options, engine, tokenizer, splits.validation, summary);
-    write_json_file(options.out / "evaluation.json", summary.to_json());
+    if (!options.in_memory) write_json_file(options.out / "evaluation.json", summary.to_json());
   }
   communicator.barrier();
   return summary;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "convseq/answer/evaluate_task.h"
@@ -33,12 +34,22 @@ struct FinetuneOptions : TrainingOptions {
 
   int64_t batch_rows = 32;
   double epochs = 3;             // if no other limit is given
+  int64_t max_steps = 0;         // the most steps that `epochs` may give; 0: any number
   int64_t train_limit = 0;       // use only the first N examples; 0: all
   int64_t validation_limit = 0;  // likewise
   double held_out = 0.1;         // validation fraction without a validation split; 0: none
   std::map<std::string, double> class_weights;  // loss weight by label; default 1
   bool balance_classes = false;  // class weights that give all labels equal total weight
   ShapeLadderOptions shapes;     // to which batches are padded on a GPU for captured steps
+
+  std::vector<std::string> evaluate = {"validation", "test"};  // splits scored at the end
+  BootstrapOptions bootstrap;                                  // of these scores
+  std::function<void(const std::string& split, const TaskEvaluation&)> on_evaluation =
+      [](const std::string&, const TaskEvaluation&) {};
+  // How splits are read; a caller of many runs may keep them.
+  std::function<TaskSplit(const Task&, const std::string& split, const Tokenizer&,
+                          const TaskSplitOptions&)>
+      read = read_split;
 };
 
 struct FinetuneSummary {
@@ -49,8 +60,8 @@ struct FinetuneSummary {
 };
 
 // Fine-tunes a model on one task, keeps the weights of the best validation, and evaluates them on
-// the validation and test splits. Writes evaluation.json, predictions-<split>.jsonl and task.json
-// to `out`. Logs a warning if the model has collapsed.
+// the splits of `evaluate`. Writes evaluation.json, predictions-<split>.jsonl and task.json to
+// `out`, unless `in_memory` is set. Logs a warning if the model has collapsed.
 FinetuneSummary finetune(const FinetuneOptions& options, Communicator& communicator);
 FinetuneSummary finetune(const FinetuneOptions& options);  // one process
 

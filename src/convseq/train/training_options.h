@@ -51,6 +51,11 @@ struct TrainingOptions {
     return false;
   };                      // called after each step; true: save a checkpoint and stop
   Json record = nullptr;  // the options as given, written to OUT/options.json
+  // Keeps the best weights in memory and writes no file at all. Such a run cannot be resumed.
+  bool in_memory = false;
+  // Called with each line of the log, and after each validation.
+  std::function<void(int64_t step, double loss)> on_log = [](int64_t, double) {};
+  std::function<void(int64_t step, double score)> on_validation = [](int64_t, double) {};
 };
 
 // The shape of one step of one process, for the memory estimate. The caller sets the lengths.

@@ -61,7 +61,7 @@ TrainingRun::TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model
   const TrainingLimits& limits = options_.limits;
   require(limits.steps > 0 || limits.source_tokens > 0 || limits.minutes > 0,
           "the run has no end: limit its steps, tokens or minutes");
-  if (writes() && !options_.dry_run) {
+  if (writes() && !options_.dry_run && !options_.in_memory) {
     folder_.emplace(options_.out);
     folder_->check_room(model_->parameter_count(), options_.keep, checkpoints_.count());
   }
@@ -80,6 +80,7 @@ TrainingRun::TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model
 TrainingRun::~TrainingRun() = default;
 
 void TrainingRun::resume() {
+  if (options_.in_memory) return;
   if (!options_.resume) {
     if (folder_) checkpoints_.remove_all();
     return;
@@ -149,9 +150,9 @@ void TrainingRun::open_records(const std::string& name) {
   if (folder_ && !options_.record.is_null()) {
     write_json_file(options_.out / "options.json", options_.record);
   }
-  if (writes()) open_log(name);
+  if (folder_) open_log(name);
   const double flops_ceiling =
-      writes() ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute) : 1;
+      folder_ ? communicator_.size() * measure_matmul_flops(options_.device, options_.compute) : 1;
   seconds_before_ = saved_seconds_ = state_.seconds;
   meter_.emplace(options_.device, flops_ceiling);
 }
@@ -206,6 +207,7 @@ void TrainingRun::open_log(const std::string& name) {
 // end.
 void TrainingRun::report(double rate, bool at_end) {
   const bool to_files = at_end || is_due(options_.log_every, state_.step);
+  if (to_files && writes()) options_.on_log(state_.step, last_.loss);
   if (log_) {
     const RunLog::Step step{.number = state_.step,
                             .learning_rate = rate,
@@ -287,11 +289,24 @@ void TrainingRun::validate(Lesson& lesson) {
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
   if (better) state_.best_validation = found.score;
   if (!writes()) return;
+  options_.on_validation(state_.step, found.score);
   in_safety([&] {
-    log_->validation(state_.step, found.values);
-    if ((better || best_is_gone_) && options_.keep_best) checkpoints_.save_best(model_folder());
+    if (log_) log_->validation(state_.step, found.values);
+    if ((better || best_is_gone_) && options_.keep_best) keep_best();
     best_is_gone_ = false;
   });
+}
+
+void TrainingRun::keep_best() {
+  if (!options_.in_memory) return checkpoints_.save_best(model_folder());
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, value] : weights_->values()) best_weights_[name] = value.clone();
+}
+
+void TrainingRun::load_best() {
+  const fs::path file = checkpoints_.best() / kWeightsFile;
+  if (!options_.in_memory && checkpoints_.has_best()) best_weights_ = load_tensors(file).tensors;
+  if (!best_weights_.empty()) load_parameters(*model_, best_weights_, file.string());
 }
 
 bool TrainingRun::save_is_due() const {
@@ -300,7 +315,7 @@ bool TrainingRun::save_is_due() const {
 }
 
 void TrainingRun::save() {
-  if (!writes() || saved_step_ == state_.step) return;
+  if (!writes() || options_.in_memory || saved_step_ == state_.step) return;
   state_.optimizer = optimizer_->state();
   in_safety([&] { checkpoints_.save(state_, model_folder()); });
   state_.optimizer.clear();
@@ -323,7 +338,7 @@ ModelFolder TrainingRun::model_folder() const {
 }
 
 void TrainingRun::write_last() {
-  if (writes()) {
+  if (folder_) {
     in_safety([&] { write_model_files(options_.out, model_folder()); });
   }
   communicator_.barrier();
@@ -332,12 +347,11 @@ void TrainingRun::write_last() {
 void TrainingRun::write_best() {
   if (writes()) {
     ModelFolder best = model_folder();
-    if (checkpoints_.has_best()) {
-      const fs::path file = checkpoints_.best() / kWeightsFile;
-      best.weights = load_tensors(file).tensors;
-      load_parameters(*model_, best.weights, file.string());
+    load_best();
+    if (!best_weights_.empty()) best.weights = std::exchange(best_weights_, {});
+    if (folder_) {
+      in_safety([&] { write_model_files(options_.out, best); });
     }
-    in_safety([&] { write_model_files(options_.out, best); });
   }
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& parameter : model_->parameters()) {

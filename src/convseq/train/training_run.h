@@ -30,8 +30,8 @@ class TrainingRun {
   const Json& cursor() const { return state_.cursor; }  // null: at the beginning of the data
   bool captures_steps() const { return step_->runs_ahead(); }
   TrainingSummary go(Lesson& lesson);
-  // Write the model folder at `out` with the current weights, or with those of the best validation,
-  // which are also loaded into the model.
+  // Write the model folder at `out` (unless `in_memory` is set) with the current weights, or with
+  // those of the best validation, which are also loaded into the model.
   void write_last();
   void write_best();
 
@@ -54,6 +54,8 @@ class TrainingRun {
   void save();
   // Calls write(). If it fails, as on a full disk, the Error also names the last good checkpoint.
   void in_safety(const std::function<void()>& write) const;
+  void keep_best();
+  void load_best();  // into the model
   ModelFolder model_folder() const;
   bool writes() const { return communicator_.rank() == 0; }
 
@@ -82,6 +84,7 @@ class TrainingRun {
   int64_t saved_step_ = 0;
   double saved_seconds_ = 0;   // state_.seconds at the last checkpoint
   bool best_is_gone_ = false;  // the user removed it after it was written
+  TensorMap best_weights_;     // of a run in memory
 };
 
 }  // namespace convseq
