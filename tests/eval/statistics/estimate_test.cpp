@@ -1,0 +1,171 @@
+#include "convseq/eval/statistics/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "convseq/base/error.h"
+#include "convseq/base/random.h"
+
+namespace convseq {
+namespace {
+
+// Standard deviations of the effects, and how many of each are drawn.
+struct Design {
+  const char* name;
+  int groups, runs_per_group, examples;
+  double group, run, example, residual;
+};
+
+std::vector<double> draw_effects(Random& random, int count, double deviation) {
+  std::vector<double> effects(static_cast<size_t>(count));
+  for (double& effect : effects) effect = deviation * random.normal();
+  return effects;
+}
+
+SystemScores draw_scores(Random& random, const Design& design, double mean,
+                         const std::vector<double>& example_effects) {
+  SystemScores scores;
+  for (int g = 0; g < design.groups; ++g) {
+    const double group = mean + design.group * random.normal();
+    auto& runs = scores.groups.emplace_back();
+    for (int r = 0; r < design.runs_per_group; ++r) {
+      const double run = group + design.run * random.normal();
+      auto& row = runs.emplace_back(example_effects);
+      for (double& score : row) score += run + design.residual * random.normal();
+    }
+  }
+  return scores;
+}
+
+// Right or wrong, with a probability that runs and examples shift.
+SystemScores to_outcomes(Random& random, SystemScores scores) {
+  for (auto& group : scores.groups) {
+    for (auto& run : group) {
+      for (double& score : run) score = random.uniform() < score ? 1 : 0;
+    }
+  }
+  return scores;
+}
+
+bool holds(const Estimate& estimate, double truth) {
+  return estimate.interval.low <= truth && truth <= estimate.interval.high;
+}
+
+constexpr int kSimulations = 4000;
+
+// How often the interval that `estimate` computes in a simulation holds the true value.
+double coverage(const std::function<bool(Random&)>& simulate) {
+  int held = 0;
+  for (int i = 0; i < kSimulations; ++i) {
+    Random random(7, {static_cast<uint64_t>(i)});
+    held += simulate(random);
+  }
+  return static_cast<double>(held) / kSimulations;
+}
+
+class IntervalCoverage : public ::testing::TestWithParam<Design> {};
+
+void expect_nominal(double share) {
+  EXPECT_GT(share, 0.93);
+  EXPECT_LT(share, 0.97);
+}
+
+}  // namespace
+
+TEST_P(IntervalCoverage, OfAMeanIs95Percent) {
+  const Design& design = GetParam();
+  expect_nominal(coverage([&](Random& random) {
+    const auto examples = draw_effects(random, design.examples, design.example);
+    return holds(estimate_mean(draw_scores(random, design, 0.7, examples)), 0.7);
+  }));
+}
+
+TEST_P(IntervalCoverage, OfAPairedDifferenceWithAKnownEffectIs95Percent) {
+  const Design& design = GetParam();
+  expect_nominal(coverage([&](Random& random) {
+    // What both systems find hard is common; a part of it is their own.
+    const auto common = draw_effects(random, design.examples, 5 * design.example);
+    auto first = common, second = common;
+    const auto own = draw_effects(random, 2 * design.examples, design.example / std::sqrt(2));
+    for (size_t e = 0; e < common.size(); ++e) {
+      first[e] += own[2 * e];
+      second[e] += own[2 * e + 1];
+    }
+    return holds(estimate_difference(draw_scores(random, design, 0.75, first),
+                                     draw_scores(random, design, 0.7, second)),
+                 0.05);
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Designs, IntervalCoverage,
+    ::testing::Values(Design{"three_seeds_dominant", 3, 1, 100, 0, 1, 0.5, 0.5},
+                      Design{"three_seeds_examples_dominant", 3, 1, 100, 0, 0.02, 1, 0.3},
+                      Design{"three_seeds_equal", 3, 1, 100, 0, 0.17, 1, 0.5},
+                      Design{"five_seeds_dominant", 5, 1, 100, 0, 1, 0.5, 0.5},
+                      Design{"five_seeds_examples_dominant", 5, 1, 100, 0, 0.02, 1, 0.3},
+                      Design{"five_seeds_equal", 5, 1, 100, 0, 0.22, 1, 0.5},
+                      Design{"three_groups_dominant", 3, 2, 50, 1, 0.3, 0.5, 0.5},
+                      Design{"three_groups_of_two_runs_dominant", 3, 2, 50, 0, 1, 0.5, 0.5},
+                      Design{"three_groups_equal", 3, 2, 50, 0.2, 0.2, 1, 0.5},
+                      Design{"three_groups_examples_dominant", 3, 2, 50, 0.02, 0.02, 1, 0.3}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(Estimate, CoversTheTrueAccuracyOfRightAndWrongAnswers) {
+  const Design design{"", 5, 1, 200, 0, 0.03, 0.15, 0};
+  expect_nominal(coverage([&](Random& random) {
+    const auto examples = draw_effects(random, design.examples, design.example);
+    const auto scores = to_outcomes(random, draw_scores(random, design, 0.5, examples));
+    return holds(estimate_mean(scores), 0.5);
+  }));
+}
+
+TEST(Estimate, OfMetricValuesIsTheUsualTInterval) {
+  // mean 3, standard deviation sqrt(2.5), t(4) = 2.776445
+  const Estimate estimate = estimate_mean({{{{1}}, {{2}}, {{3}}, {{4}}, {{5}}}});
+  EXPECT_DOUBLE_EQ(estimate.value, 3);
+  EXPECT_NEAR(estimate.degrees, 4, 1e-12);
+  EXPECT_NEAR(estimate.interval.high, 3 + 2.776445105 * std::sqrt(0.5), 1e-6);
+  EXPECT_TRUE(estimate.counts_runs);
+  EXPECT_FALSE(estimate.counts_examples);
+}
+
+TEST(Estimate, OfOneRunCountsExamplesOnly) {
+  const Estimate estimate = estimate_mean({{{{1, 0, 1, 1}}}});
+  EXPECT_DOUBLE_EQ(estimate.value, 0.75);
+  EXPECT_NEAR(estimate.standard_error, 0.25, 1e-12);
+  EXPECT_FALSE(estimate.counts_runs);
+  EXPECT_TRUE(estimate.counts_examples);
+}
+
+TEST(Estimate, OfEqualScoresHasNoWidth) {
+  const Estimate estimate = estimate_mean({{{{1, 1}}, {{1, 1}}, {{1, 1}}}});
+  EXPECT_EQ(estimate.interval, (Interval{1, 1}));
+  EXPECT_EQ(estimate_mean({{{{1}}}}).interval, (Interval{1, 1}));
+}
+
+TEST(Estimate, RunsOfOneGroupAreTheRunsThemselves) {
+  const Estimate one_group = estimate_mean({{{{1, 0, 1}, {0, 0, 1}, {1, 1, 1}}}});
+  const Estimate own_groups = estimate_mean({{{{1, 0, 1}}, {{0, 0, 1}}, {{1, 1, 1}}}});
+  EXPECT_EQ(one_group.interval, own_groups.interval);
+}
+
+TEST(Estimate, MeanWeighsGroupsNotRuns) {
+  EXPECT_DOUBLE_EQ(estimate_mean({{{{1}, {1}, {1}}, {{0}}}}).value, 0.5);
+}
+
+TEST(Estimate, PairingDropsWhatBothSystemsFindHard) {
+  const SystemScores first{{{{1, 0, 1, 0, 1, 0}}, {{1, 0, 1, 0, 1, 0}}}};
+  const SystemScores second{{{{1, 0, 1, 0, 1, 0}}, {{1, 0, 1, 0, 1, 0}}}};
+  EXPECT_GT(estimate_mean(first).standard_error, 0.2);
+  EXPECT_EQ(estimate_difference(first, second).interval, (Interval{0, 0}));
+}
+
+TEST(Estimate, RefusesScoresThatDoNotBelongTogether) {
+  EXPECT_THROW(estimate_mean({}), Error);
+  EXPECT_THROW(estimate_mean({{{{1, 0}, {1}}}}), Error);
+  EXPECT_THROW(estimate_difference({{{{1, 0}}}}, {{{{1}}}}), Error);
+}
+
+}  // namespace convseq
