@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "convseq/base/error.h"
 #include "convseq/eval/statistics/students_t.h"
@@ -10,6 +11,16 @@ namespace convseq {
 namespace {
 
 using Terms = std::vector<VarianceTerm>;
+
+struct WeightedTerms {
+  VarianceTerms terms;
+  double weight = 1;
+
+  VarianceTerm interaction() const {
+    return {weight * weight * terms.interaction.variance, terms.interaction.degrees};
+  }
+};
+using Set = std::vector<const WeightedTerms*>;
 
 double total(const Terms& terms) {
   double sum = 0;
@@ -27,20 +38,56 @@ double joint_degrees(const Terms& terms) {
   return weighted > 0 ? std::max(1.0, sum * sum / weighted) : 1;
 }
 
-// The examples' own part: the spread of the examples' means less what the interaction with the runs
-// adds to it, which `runs` counts already.
-Terms example_terms(const std::vector<double>& example_means, const Terms& interaction) {
-  Terms terms = {variance_of_mean(example_means)};
-  for (const VarianceTerm& term : interaction) terms.push_back({-term.variance, term.degrees});
+// Student's t of runs and of examples, averaged with the squares of their variances as weights, as
+// Satterthwaite weighs degrees of freedom. Degrees of freedom pooled over both would grow whenever
+// two or three runs happen to agree, and the interval of three runs would cover only 92%.
+double joint_quantile(const Terms& runs, const Terms& examples, double confidence) {
+  double weights = 0, sum = 0;
+  for (const Terms* terms : {&runs, &examples}) {
+    const double weight = total(*terms) * total(*terms);
+    if (weight == 0) continue;
+    weights += weight;
+    sum += weight * students_t_quantile(confidence, joint_degrees(*terms));
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
+using Means = std::vector<double> VarianceTerms::*;
+
+std::vector<double> weighted_sum(const Set& systems, Means means) {
+  std::vector<double> sums((systems.front()->terms.*means).size(), 0.0);
+  for (const WeightedTerms* system : systems) {
+    const auto& values = system->terms.*means;
+    for (size_t i = 0; i < values.size(); ++i) sums[i] += system->weight * values[i];
+  }
+  return sums;
+}
+
+// The spread of the groups, at least what the interaction alone would give it: a component that
+// comes out negative is taken as 0.
+Terms run_terms(const Set& systems) {
+  const Terms spread = {variance_of_mean(weighted_sum(systems, &VarianceTerms::group_means))};
+  Terms least;
+  for (const WeightedTerms* system : systems) least.push_back(system->interaction());
+  return total(spread) > total(least) ? spread : least;
+}
+
+// The spread of the examples, less what the interaction with the runs adds to it, which run_terms
+// counts already.
+Terms example_terms(const Set& systems) {
+  Terms terms = {variance_of_mean(weighted_sum(systems, &VarianceTerms::example_means))};
+  for (const WeightedTerms* system : systems) {
+    const VarianceTerm interaction = system->interaction();
+    terms.push_back({-interaction.variance, interaction.degrees});
+  }
   return total(terms) > 0 ? terms : Terms{};
 }
 
-Estimate with_interval(Estimate estimate, const Terms& terms, double confidence) {
-  estimate.standard_error = std::sqrt(std::max(0.0, total(terms)));
-  estimate.degrees = joint_degrees(terms);
-  const double half = students_t_quantile(confidence, estimate.degrees) * estimate.standard_error;
-  estimate.interval = {.low = estimate.value - half, .high = estimate.value + half};
-  return estimate;
+bool share_groups(const Set& systems) {
+  return std::all_of(systems.begin(), systems.end(), [&](const WeightedTerms* system) {
+    return system->terms.several_groups &&
+           system->terms.group_means.size() == systems[0]->terms.group_means.size();
+  });
 }
 
 void append(Terms& terms, const Terms& more) {
@@ -49,32 +96,52 @@ void append(Terms& terms, const Terms& more) {
 
 }  // namespace
 
+Estimate estimate_sum(std::span<const WeightedSystem> systems, double confidence) {
+  require(!systems.empty(), "estimate_sum: no scores");
+  Estimate estimate{.counts_runs = true, .counts_examples = true};
+  std::vector<WeightedTerms> all;
+  for (const WeightedSystem& system : systems) {
+    all.push_back({variance_terms(*system.scores), system.weight});
+    estimate.value += system.weight * all.back().terms.mean;
+    estimate.counts_runs = estimate.counts_runs && system.scores->runs() > 1;
+    estimate.counts_examples = estimate.counts_examples && system.scores->examples() > 1;
+  }
+  std::map<int64_t, Set> by_runs, by_examples;
+  for (size_t i = 0; i < all.size(); ++i) {
+    by_runs[systems[i].run_set].push_back(&all[i]);
+    by_examples[systems[i].example_set].push_back(&all[i]);
+  }
+  Terms runs, examples;
+  for (const auto& [run_set, members] : by_runs) {
+    if (share_groups(members)) {
+      append(runs, run_terms(members));
+    } else {  // fine-tuned independently from one pre-training, or from several unequal sets
+      for (const WeightedTerms* member : members) append(runs, run_terms({member}));
+    }
+  }
+  for (const auto& [example_set, members] : by_examples) {
+    for (const WeightedTerms* member : members) {
+      require(member->terms.example_means.size() == members[0]->terms.example_means.size(),
+              "estimate_sum: {} and {} examples; paired systems need the same ones",
+              members[0]->terms.example_means.size(), member->terms.example_means.size());
+    }
+    append(examples, example_terms(members));
+  }
+  estimate.standard_error = std::sqrt(std::max(0.0, total(runs) + total(examples)));
+  const double half = joint_quantile(runs, examples, confidence) * estimate.standard_error;
+  estimate.interval = {.low = estimate.value - half, .high = estimate.value + half};
+  return estimate;
+}
+
 Estimate estimate_mean(const SystemScores& scores, double confidence) {
-  const VarianceTerms system = variance_terms(scores);
-  Terms terms = system.runs;
-  append(terms, example_terms(system.example_means, system.interaction));
-  return with_interval({.value = system.mean,
-                        .counts_runs = scores.runs() > 1,
-                        .counts_examples = scores.examples() > 1},
-                       terms, confidence);
+  return estimate_sum(std::vector<WeightedSystem>{{.scores = &scores}}, confidence);
 }
 
 Estimate estimate_difference(const SystemScores& first, const SystemScores& second,
                              double confidence) {
-  require(first.examples() == second.examples(),
-          "estimate_difference: {} and {} examples; a paired difference needs the same ones",
-          first.examples(), second.examples());
-  const VarianceTerms a = variance_terms(first), b = variance_terms(second);
-  std::vector<double> differences = a.example_means;
-  for (size_t e = 0; e < differences.size(); ++e) differences[e] -= b.example_means[e];
-  Terms terms = a.runs, interaction = a.interaction;
-  append(terms, b.runs);
-  append(interaction, b.interaction);
-  append(terms, example_terms(differences, interaction));
-  return with_interval({.value = a.mean - b.mean,
-                        .counts_runs = first.runs() > 1 && second.runs() > 1,
-                        .counts_examples = first.examples() > 1},
-                       terms, confidence);
+  return estimate_sum(std::vector<WeightedSystem>{{.scores = &first},
+                                                  {.scores = &second, .weight = -1, .run_set = 1}},
+                      confidence);
 }
 
 }  // namespace convseq

@@ -62,31 +62,25 @@ VarianceTerm variance_of_mean(const std::vector<double>& values) {
 
 VarianceTerms variance_terms(const SystemScores& scores) {
   check(scores);
-  Rows group_means;
+  Rows groups;
   const bool one_group = scores.groups.size() == 1;
   for (const Rows& runs : one_group ? runs_as_groups(scores.groups[0]) : scores.groups) {
-    group_means.push_back(mean_row(runs));
+    groups.push_back(mean_row(runs));
   }
-  VarianceTerms terms{.example_means = mean_row(group_means)};
+  VarianceTerms terms{.several_groups = !one_group, .example_means = mean_row(groups)};
   terms.mean = mean_of(terms.example_means);
-  if (group_means.size() == 1) return terms;
-  std::vector<double> means;
   double rest_squares = 0;
-  for (const auto& group : group_means) {
-    const double mean = means.emplace_back(mean_of(group));
+  for (const auto& group : groups) {
+    const double mean = terms.group_means.emplace_back(mean_of(group));
     for (size_t e = 0; e < group.size(); ++e) {
       const double rest = group[e] - mean - terms.example_means[e] + terms.mean;
       rest_squares += rest * rest;
     }
   }
-  terms.runs = {variance_of_mean(means)};
-  const auto count = static_cast<double>(means.size());
+  const auto count = static_cast<double>(groups.size());
   const auto examples = static_cast<double>(scores.examples());
   const double degrees = (count - 1) * (examples - 1);
-  if (degrees == 0) return terms;
-  terms.interaction = {{rest_squares / degrees / (count * examples), degrees}};
-  // A component that comes out negative is taken as 0.
-  if (terms.runs[0].variance < terms.interaction[0].variance) terms.runs = terms.interaction;
+  if (degrees > 0) terms.interaction = {rest_squares / degrees / (count * examples), degrees};
   return terms;
 }
 

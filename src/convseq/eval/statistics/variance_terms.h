@@ -26,21 +26,23 @@ struct VarianceTerm {
 //
 //   y[g][r][e] = mean + group_g + run_gr + example_e + interaction_ge + residual_gre
 //
-// and what contributes to the variance of the unweighted mean of the P group means over E examples.
-// Groups are what is drawn independently, so the spread of their means counts the runs within them
-// too, exactly, whether the groups differ or not. A single group: its runs take the groups' place,
-// and how another group would have differed is not counted.
+// The mean is that of the P group means over E examples. Groups are what is drawn independently, so
+// the spread of their means counts the runs within them too, exactly, whether the groups differ or
+// not. A single group: its runs take the groups' place, and how another group would have differed
+// is not counted.
 struct VarianceTerms {
-  std::vector<double> example_means = {};  // over the groups, of each example
   double mean = 0;
-  // Each has one term, or none for a single run.
-  std::vector<VarianceTerm> runs = {};         // Var(means of groups) / P
-  std::vector<VarianceTerm> interaction = {};  // its part that other examples would change
+  bool several_groups = false;
+  std::vector<double> group_means = {};    // over the examples, of each group
+  std::vector<double> example_means = {};  // over the groups, of each example
+  // Var(interaction)/(P E) + Var(residual)/(P S E), for groups of S runs: the part of the spread of
+  // group means that other examples would change, and of example means that other runs would.
+  VarianceTerm interaction = {};
 };
 
 VarianceTerms variance_terms(const SystemScores& scores);
 
-// The variance of the mean of `values`, from their own spread.
+// The variance of the mean of `values`, from their own spread; 0 for one value.
 VarianceTerm variance_of_mean(const std::vector<double>& values);
 
 }  // namespace convseq
