@@ -209,6 +209,25 @@ TEST(GpuTorchEngine, ReplaysWhatItWouldLaunch) {
   }
 }
 
+TEST(GpuTorchEngine, ReplaysGenerationWithAnInt8Cache) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(5);
+  for (const auto& each : gpu_cases()) {
+    SCOPED_TRACE(each.name);
+    const auto model = make_model(each.config, torch::kBFloat16);
+    model->to(torch::kCUDA);
+    TorchEngine captured(*model, {.cache = KvCacheType::Int8});
+    TorchEngine launched(*model, {.graphs = false, .cache = KvCacheType::Int8});
+    for (int round = 0; round < 3; ++round) {
+      const auto sources = random_ids({8, 3, 1, 12, 6 + round});
+      const auto found = generate_greedy(captured, sources, {.max_tokens = 20});
+      const auto expected = generate_greedy(launched, sources, {.max_tokens = 20});
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].tokens, expected[i].tokens);
+    }
+  }
+}
+
 TEST(GpuTorchEngine, SeesWeightsThatChange) {
   ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
   torch::manual_seed(5);

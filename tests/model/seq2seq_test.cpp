@@ -77,7 +77,7 @@ TEST_P(ModelTable, StepsOfFixedCapacityEqualTheParallelPass) {
   const auto encoded = model_->encode(source, lengths);
   const auto whole = model_->logits(model_->decode(target, encoded, lengths));
   for (int64_t capacity : {11, 16}) {
-    DecodeState state = model_->start(encoded, lengths, capacity);
+    DecodeState state = model_->start(encoded, lengths, {.capacity = capacity});
     for (int64_t i = 0; i < 11; ++i) {
       expect_close(model_->step(target.narrow(1, i, 1), state), whole.narrow(1, i, 1), tolerance_);
     }
@@ -92,11 +92,11 @@ TEST_P(ModelTable, ReorderedBeamsOfFixedCapacityEqualRecomputedOnes) {
   const auto encoded = model_->encode(source, lengths);
   for (const auto& rows : {torch::tensor({int64_t{1}, int64_t{0}}),
                            torch::tensor({int64_t{1}, int64_t{1}, int64_t{0}})}) {
-    DecodeState state = model_->start(encoded, lengths, /*capacity=*/9);
+    DecodeState state = model_->start(encoded, lengths, {.capacity = 9});
     for (int64_t i = 0; i < 5; ++i) model_->step(target.narrow(1, i, 1), state);
-    const void* source_keys = state.blocks[0].source.keys.data_ptr();
+    const void* source_keys = state.blocks[0].source.cache.keys.data_ptr();
     state.reorder(rows);
-    EXPECT_EQ(state.blocks[0].source.keys.data_ptr() == source_keys, rows.size(0) == 2);
+    EXPECT_EQ(state.blocks[0].source.cache.keys.data_ptr() == source_keys, rows.size(0) == 2);
     const auto next = ids(rows.size(0), 1);
     const auto tokens = torch::cat({target.index_select(0, rows), next}, 1);
     const auto whole = model_->forward(source.index_select(0, rows),
@@ -110,7 +110,7 @@ TEST_P(ModelTable, RestartedStatesOfFixedCapacityEqualNewOnes) {
   const nn::Lengths first{torch::tensor({int64_t{6}, int64_t{4}})};
   const nn::Lengths second{torch::tensor({int64_t{2}, int64_t{5}})};
   const auto target = ids(2, 7);
-  DecodeState state = model_->start(model_->encode(ids(2, 6), first), first, /*capacity=*/7);
+  DecodeState state = model_->start(model_->encode(ids(2, 6), first), first, {.capacity = 7});
   for (int64_t i = 0; i < 7; ++i) model_->step(target.narrow(1, i, 1), state);
   const auto encoded = model_->encode(ids(2, 6), second);
   model_->restart(encoded, second, state);
@@ -121,13 +121,45 @@ TEST_P(ModelTable, RestartedStatesOfFixedCapacityEqualNewOnes) {
   EXPECT_THROW(model_->restart(encoded.narrow(1, 0, 5), second, state), Error);
 }
 
+// Int8 keys and values are off by at most 1/254 of the largest of their token and head.
+TEST_P(ModelTable, StepsWithAnInt8CacheStayNearTheParallelPass) {
+  const torch::NoGradGuard no_grad;
+  const auto source = ids(3, 8), target = ids(3, 11);
+  const nn::Lengths lengths{torch::tensor({int64_t{8}, int64_t{3}, int64_t{1}})};
+  const auto encoded = model_->encode(source, lengths);
+  const auto whole = model_->logits(model_->decode(target, encoded, lengths));
+  DecodeState state = model_->start(encoded, lengths, {.capacity = 11, .cache = KvCacheType::Int8});
+  for (int64_t i = 0; i < 11; ++i) {
+    expect_close(model_->step(target.narrow(1, i, 1), state), whole.narrow(1, i, 1),
+                 tolerance_ + 0.03);
+  }
+}
+
+TEST_P(ModelTable, AnInt8CacheIsReorderedAndRestarted) {
+  const torch::NoGradGuard no_grad;
+  const DecodeStateOptions int8{.capacity = 7, .cache = KvCacheType::Int8};
+  const auto encoded = model_->encode(ids(2, 6), {}), other = model_->encode(ids(2, 6), {});
+  const auto target = ids(2, 4), rows = torch::tensor({int64_t{1}, int64_t{0}});
+  DecodeState state = model_->start(other, {}, int8), swapped = model_->start(encoded, {}, int8);
+  for (int64_t i = 0; i < 4; ++i) {
+    model_->step(target.narrow(1, i, 1), state);
+    model_->step(target.narrow(1, i, 1), swapped);
+  }
+  model_->restart(encoded, {}, state);
+  for (int64_t i = 0; i < 4; ++i) model_->step(target.narrow(1, i, 1), state);
+  swapped.reorder(rows);
+  const auto next = ids(2, 1);
+  expect_close(model_->step(next.index_select(0, rows), swapped).index_select(0, rows),
+               model_->step(next, state), tolerance_);
+}
+
 // One row may restart while the others continue, as in continuous batching.
 TEST_P(ModelTable, RowsOfFixedCapacityHaveTheirOwnPositions) {
   const torch::NoGradGuard no_grad;
   const auto source = ids(2, 6), target = ids(2, 4);
   const auto encoded = model_->encode(source, {});
   const auto whole = model_->logits(model_->decode(target, encoded, {}));
-  DecodeState state = model_->start(encoded, {}, /*capacity=*/8);
+  DecodeState state = model_->start(encoded, {}, {.capacity = 8});
   for (int64_t i = 0; i < 3; ++i) model_->step(target.narrow(1, i, 1), state);
   state.positions[1] = 0;
   const auto next =
@@ -180,8 +212,18 @@ TEST_P(ModelInFloat64, GradientsEqualFiniteDifferences) {
 
 TEST_P(ModelInFloat64, FixedCapacityHasTheBytesOfAFullState) {
   const torch::NoGradGuard no_grad;
-  const DecodeState state = model_->start(model_->encode(ids(1, 6), {}), {}, /*capacity=*/4);
+  const DecodeState state = model_->start(model_->encode(ids(1, 6), {}), {}, {.capacity = 4});
   const DecodeBytes expected = decode_state_bytes(model_->config(), 6, 4, sizeof(double));
+  EXPECT_EQ(state.mixer_bytes(), expected.mixers);
+  EXPECT_EQ(state.source_bytes(), expected.source);
+}
+
+TEST_P(ModelInFloat64, AnInt8CacheHasTheBytesOfItsFormula) {
+  const torch::NoGradGuard no_grad;
+  const DecodeState state =
+      model_->start(model_->encode(ids(1, 6), {}), {}, {.capacity = 4, .cache = KvCacheType::Int8});
+  const DecodeBytes expected =
+      decode_state_bytes(model_->config(), 6, 4, sizeof(double), KvCacheType::Int8);
   EXPECT_EQ(state.mixer_bytes(), expected.mixers);
   EXPECT_EQ(state.source_bytes(), expected.source);
 }

@@ -3,33 +3,13 @@
 #include "convseq/base/error.h"
 #include "convseq/ops/attention.h"
 #include "convseq/ops/reference/attention.h"
+#include "ops/attention_step_table.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {
 using convseq::testing::expect_close;
 using convseq::testing::random_tensor;
-
-namespace {
-
-struct StepSizes {
-  int64_t batch = 2, heads = 3, channels = 64, capacity = 9;
-};
-
-// Rows [B,H,1,d] with the memory layout [B,1,H,d], as the projections return them.
-torch::Tensor one_position(const StepSizes& s) {
-  return random_tensor({s.batch, 1, s.heads, s.channels}).transpose(1, 2);
-}
-
-AttentionCache random_cache(const StepSizes& s) {
-  const auto make = [&] { return random_tensor({s.batch, s.heads, s.capacity, s.channels}); };
-  return {.keys = make(), .values = make()};
-}
-
-torch::Tensor random_positions(const StepSizes& s) {
-  return torch::randint(s.capacity, {s.batch}, torch::kInt64);
-}
-
-}  // namespace
+using namespace testing;
 
 TEST(AttentionStep, EqualsAttentionOverTheKeysSoFar) {
   torch::manual_seed(1);
@@ -65,26 +45,7 @@ TEST(AttentionStep, RefusesWhatDoesNotFit) {
   EXPECT_THROW(attention_step(q, q, q, {}, positions.narrow(0, 0, 1), cache), Error);
 }
 
-struct StepCase {
-  torch::Dtype type;
-  double tolerance;
-  StepSizes sizes;
-};
-
-class GpuAttentionStep : public ::testing::TestWithParam<StepCase> {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
-    torch::manual_seed(1);
-  }
-  // Rounds to the type of the case on both devices, so that only the sums differ.
-  static torch::Tensor rounded(const torch::Tensor& x) {
-    return x.to(GetParam().type).to(torch::kFloat32);
-  }
-  static torch::Tensor on_gpu(const torch::Tensor& x) {
-    return x.to(torch::kCUDA, GetParam().type);
-  }
-};
+class GpuAttentionStep : public GpuStepTest {};
 
 TEST_P(GpuAttentionStep, EqualsTheReference) {
   const StepCase& each = GetParam();
@@ -134,20 +95,6 @@ TEST_P(GpuAttentionStep, BeyondTheCapacityStoresNothing) {
   EXPECT_TRUE(attention_step(x, x, x, {}, positions, cache).isfinite().all().item<bool>());
   EXPECT_TRUE(torch::equal(cache.keys, keys));
   EXPECT_TRUE(torch::equal(cache.values, values));
-}
-
-std::vector<StepCase> step_cases() {
-  std::vector<StepCase> cases;
-  for (const auto& [type, tolerance] :
-       {std::pair(torch::kFloat32, 1e-4), std::pair(torch::kBFloat16, 1e-2)}) {
-    for (const StepSizes& sizes :
-         {StepSizes{1, 8, 64, 512}, StepSizes{2, 3, 64, 1}, StepSizes{3, 2, 32, 67},
-          StepSizes{2, 2, 128, 129}, StepSizes{70, 8, 64, 130}, StepSizes{64, 8, 64, 64},
-          StepSizes{5, 12, 64, 1031}}) {
-      cases.push_back({type, tolerance, sizes});
-    }
-  }
-  return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttentionStep, ::testing::ValuesIn(step_cases()));

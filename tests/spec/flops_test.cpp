@@ -84,4 +84,14 @@ TEST(DecodeState, OfTheBaseModelsIsWhatThePaperNotesSay) {
             12 * 2 * 512 * 768 * 4);
 }
 
+TEST(DecodeState, OfAnInt8CacheHasOneScalePerTokenAndHead) {
+  const DecodeBytes bytes = decode_state_bytes(find_model_config("paper-transformer-base"), 512,
+                                               256, 2, KvCacheType::Int8);
+  EXPECT_EQ(bytes.source, 12 * 2 * 512 * (768 + 12 * 4));
+  EXPECT_EQ(bytes.mixers, 12 * 2 * 256 * (768 + 12 * 4));
+  const ModelConfig light = find_model_config("paper-light-base");
+  EXPECT_EQ(decode_state_bytes(light, 512, 512, 2, KvCacheType::Int8).mixers,
+            decode_state_bytes(light, 512, 512, 2).mixers);
+}
+
 }  // namespace convseq

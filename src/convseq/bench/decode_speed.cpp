@@ -36,7 +36,8 @@ class Decoding {
       stream_.emplace(options.device);
       graph_.emplace(*stream_);
     }
-    state_ = model.start(model.encode(source, {}), {}, graph_ ? capacity : 0);
+    state_ = model.start(model.encode(source, {}), {},
+                         {.capacity = graph_ ? capacity : 0, .cache = options.cache});
   }
 
   void step() {
@@ -170,7 +171,8 @@ std::vector<DecodeSpeed> measure_decoding(const DecodeSpeedOptions& options) {
       const std::string next = fmt::format("{} {}", name_of(config.mixer), position);
       if (!options.watch(std::ssize(speeds), total, next)) return speeds;
       DecodeSpeed speed = advance(decoding, position, options);
-      const DecodeBytes state = decode_state_bytes(config, options.source, position, value_bytes);
+      const DecodeBytes state =
+          decode_state_bytes(config, options.source, position, value_bytes, options.cache);
       speed.mixer = name_of(config.mixer);
       speed.state_bytes = state.mixers;
       speed.source_bytes = state.source;

@@ -17,8 +17,9 @@ struct DecodeSpeedOptions {
   std::vector<int64_t> positions;  // ascending
   int64_t batch = 1;
   int64_t source = 512;
-  double max_memory = 0;  // bytes; 0: the free memory
-  bool profile = false;   // profile the steps before the last position by kernel, on a GPU
+  KvCacheType cache = KvCacheType::Auto;  // on a GPU
+  double max_memory = 0;                  // bytes; 0: the free memory
+  bool profile = false;  // profile the steps before the last position by kernel, on a GPU
   Watch watch = go_on;
 };
 

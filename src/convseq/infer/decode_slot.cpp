@@ -47,7 +47,8 @@ void DecodeSlot::run(const std::function<void()>& work) const {
 void DecodeSlot::begin(const torch::Tensor& encoded, const torch::Tensor& lengths) {
   const auto start = [&](const torch::Tensor& states, const torch::Tensor& rows) {
     const InferenceScope scope(model_);
-    return model_.start(states, {rows}, options_.fixed ? shape_.tokens : 0);
+    return model_.start(states, {rows},
+                        {.capacity = options_.fixed ? shape_.tokens : 0, .cache = options_.cache});
   };
   if (!is_reusable()) {
     state_ = start(encoded, lengths);

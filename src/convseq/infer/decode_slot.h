@@ -20,8 +20,9 @@ struct DecodeShape {
 };
 
 struct DecodeSlotOptions {
-  bool fixed = false;     // a state of fixed capacity; else it grows with each step
-  bool captures = false;  // on a GPU, with a fixed state
+  bool fixed = false;                     // a state of fixed capacity; else it grows with each step
+  bool captures = false;                  // on a GPU, with a fixed state
+  KvCacheType cache = KvCacheType::Auto;  // of a fixed state
 };
 
 // The decode state and the chosen tokens of one batch. Captured as CUDA graphs, a slot serves all

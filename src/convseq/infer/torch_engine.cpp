@@ -102,8 +102,9 @@ void TorchEngine::follow_weights() {
   addresses_ = std::move(addresses);
   // On a CPU a state that grows is faster: no step reads positions that are not there yet.
   slots_ = std::make_shared<DecodeSlots>(
-      model_,
-      DecodeSlotOptions{.fixed = device().is_cuda() || pads_shapes(), .captures = captures});
+      model_, DecodeSlotOptions{.fixed = device().is_cuda() || pads_shapes(),
+                                .captures = captures,
+                                .cache = options_.cache});
   graphs_ = captures ? std::make_unique<GraphCache>(device()) : nullptr;
 }
 

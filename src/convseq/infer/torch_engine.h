@@ -14,7 +14,8 @@ struct TorchEngineOptions {
   int64_t label_rows = 512;  // pairs of source and target that score() decodes at once
   // Whether batches are padded up to few shapes; default: on a GPU, where a shape is captured.
   std::optional<bool> pads_shapes = std::nullopt;
-  bool graphs = true;  // on a GPU, work is captured as CUDA graphs
+  bool graphs = true;                     // on a GPU, work is captured as CUDA graphs
+  KvCacheType cache = KvCacheType::Auto;  // of greedy decoding, where batches are padded
 };
 
 // The Engine of a libtorch model, on the device and in the type that the model has at the time of

@@ -55,11 +55,13 @@ struct AttentionStepShape {
   int64_t channels = 0;      // per head
   int64_t keys = 0;          // of each row, room for more included
   int64_t max_distance = 0;  // as above
+  bool int8_keys = false;    // k and v are int8, with scales
 };
 
 struct AttentionStep {
   AttentionRows q;              // [B,H,1,d]
   AttentionRows k, v;           // [B,H,keys,d]
+  float* scales = nullptr;      // [B,H,keys,2]: of each key and of each value, where they are int8
   const float* bias = nullptr;  // [H, 2 max_distance + 1], by key − query, finite; null: none
   const int64_t* lengths = nullptr;    // [B], number of keys that are not padding; null: all
   const int64_t* positions = nullptr;  // [B], of the queries; null: all at the last key
@@ -67,11 +69,32 @@ struct AttentionStep {
   // and v; `lengths` are then not used, since the keys up to that position are visible.
   AttentionRows new_k, new_v;
   AttentionRows y;  // [B,H,1,d], written; zero where no key is visible
+  // The kernel launched just before writes none of k, v, scales, lengths and positions: in a
+  // captured graph they are loaded before it has finished. Int8 keys only.
+  bool prefetch_keys = false;
 };
 
 bool has_attention_step_channels(int64_t channels);
 void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& arrays,
                          Stream stream);
+
+// Rows as int8 with one scale per row, x ≈ scale · int8: scale = max |x| / 127, and the quotients
+// are rounded to nearest, ties to even.
+struct QuantizeShape {
+  Type type = Type::Bf16;  // of x
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t time = 0;
+  int64_t channels = 0;  // per head: 32, 64 or 128
+};
+
+struct QuantizeRows {
+  AttentionRows x;              // [B,H,T,d], finite
+  int8_t* quantized = nullptr;  // [B,H,T,d], contiguous
+  float* scales = nullptr;      // [B,H,T], two apart
+};
+
+void quantize_rows_cuda(const QuantizeShape& shape, const QuantizeRows& arrays, Stream stream);
 
 bool is_aligned_for_attention(const AttentionRows& rows);
 inline int64_t attention_bias_parts(const AttentionShape& shape) {

@@ -51,6 +51,17 @@ void check_attention_step(const AttentionStepShape& shape, const AttentionStep& 
   require((arrays.new_k.data == nullptr) == (arrays.new_v.data == nullptr) &&
               (arrays.new_k.data == nullptr || arrays.positions != nullptr),
           "attention_step: a new key needs a new value and a position");
+  require((arrays.scales != nullptr) == shape.int8_keys,
+          "attention_step: int8 keys have scales, others have none");
+}
+
+void check_quantize_rows(const QuantizeShape& shape, const QuantizeRows& arrays) {
+  require(has_attention_step_channels(shape.channels),
+          "quantize_rows: heads of {} channels; must be 32, 64 or 128", shape.channels);
+  require(is_aligned_for_attention(arrays.x), "quantize_rows: rows are not aligned to 16 bytes");
+  require(shape.batch <= kMaxSize && shape.heads <= kMaxSize && shape.time <= kMaxSize,
+          "quantize_rows: {} rows of {} heads and {} positions; at most {} of each", shape.batch,
+          shape.heads, shape.time, kMaxSize);
 }
 
 void check_conv(const ConvShape& shape, const char* op) {

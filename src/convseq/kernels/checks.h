@@ -13,6 +13,7 @@ namespace convseq::kernels {
 void check_attention(const AttentionShape& shape, std::initializer_list<const AttentionRows*> all);
 
 void check_attention_step(const AttentionStepShape& shape, const AttentionStep& arrays);
+void check_quantize_rows(const QuantizeShape& shape, const QuantizeRows& arrays);
 
 void check_conv(const ConvShape& shape, const char* op);
 void check_dynamic_taps(const ConvShape& shape, const DynamicTaps& taps, const char* op);

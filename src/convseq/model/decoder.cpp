@@ -73,13 +73,15 @@ nn::CrossAttention::Memory DecoderBlock::remember(const nn::Stream& encoded,
 }
 
 DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::Lengths& lengths,
-                                       int64_t capacity) const {
-  DecodeState::Block block{.mixer = mixer_->start(encoded.size(0), capacity),
+                                       const DecodeStateOptions& options) const {
+  DecodeState::Block block{.mixer = mixer_->start(encoded.size(0), options.capacity, options.cache),
                            .source = remember(encoded, lengths)};
-  if (capacity > 0) {  // own memory, contiguous per head
+  if (options.capacity > 0) {  // own memory, contiguous per head
     nn::CrossAttention::Memory& source = block.source;
-    source.keys = source.keys.contiguous();
-    source.values = source.values.contiguous();
+    const auto &keys = source.cache.keys, &values = source.cache.values;
+    source.cache = options.cache == KvCacheType::Int8
+                       ? ops::quantize_cache(keys, values)
+                       : ops::AttentionCache{keys.contiguous(), values.contiguous()};
     if (!lengths.all_full()) source.lengths = {lengths.values.clone()};
   }
   return block;
@@ -88,9 +90,17 @@ DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::L
 void DecoderBlock::restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
                            DecodeState::Block& state) const {
   // The mixer's state need not be cleared, because at position 0 nothing in it is read.
-  const auto source = remember(encoded, lengths);
-  state.source.keys.copy_(source.keys);
-  state.source.values.copy_(source.values);
+  const ops::AttentionCache source = remember(encoded, lengths).cache;
+  ops::AttentionCache& cache = state.source.cache;
+  if (cache.is_int8()) {
+    const auto quantized = ops::quantize_cache(source.keys, source.values);
+    cache.keys.copy_(quantized.keys);
+    cache.values.copy_(quantized.values);
+    cache.scales.copy_(quantized.scales);
+  } else {
+    cache.keys.copy_(source.keys);
+    cache.values.copy_(source.values);
+  }
   if (!lengths.all_full()) state.source.lengths.values.copy_(lengths.values);
 }
 
@@ -128,14 +138,14 @@ torch::Tensor Decoder::forward(const torch::Tensor& embedded, const torch::Tenso
 }
 
 DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                           int64_t capacity) const {
+                           const DecodeStateOptions& options) const {
   DecodeState state;
-  state.capacity = capacity;
+  state.capacity = options.capacity;
   for (const auto& block : blocks_) {
-    state.blocks.push_back(block->start(encoded, source_lengths, capacity));
+    state.blocks.push_back(block->start(encoded, source_lengths, options));
   }
-  if (capacity > 0) {
-    check_positions(capacity);
+  if (options.capacity > 0) {
+    check_positions(options.capacity);
     state.positions = torch::zeros({encoded.size(0)}, encoded.options().dtype(torch::kInt64));
     state.position_bias = bias_by_distance();
   }
@@ -146,8 +156,9 @@ void Decoder::restart(const torch::Tensor& encoded, const nn::Lengths& source_le
                       DecodeState& state) const {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& source = state.blocks[i].source;
-    require(state.capacity > 0 && source.keys.size(0) == encoded.size(0) &&
-                source.keys.size(2) == encoded.size(1) &&
+    const auto& keys = source.cache.keys;
+    require(state.capacity > 0 && keys.size(0) == encoded.size(0) &&
+                keys.size(2) == encoded.size(1) &&
                 source.lengths.all_full() == source_lengths.all_full(),
             "restart: {} sources of {} tokens do not fit the decode state", encoded.size(0),
             encoded.size(1));

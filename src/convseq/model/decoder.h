@@ -28,6 +28,11 @@ struct DecodeState {
   int64_t source_bytes() const;
 };
 
+struct DecodeStateOptions {
+  int64_t capacity = 0;                   // tokens per row; 0: the state grows
+  KvCacheType cache = KvCacheType::Auto;  // with a capacity
+};
+
 // A causal EncoderBlock with encoder-decoder attention between the mixer and the FFN.
 class DecoderBlock : public torch::nn::Module {
  public:
@@ -38,7 +43,7 @@ class DecoderBlock : public torch::nn::Module {
                      const nn::MixerContext& context);
   nn::CrossAttention::Memory remember(const nn::Stream& encoded, const nn::Lengths& lengths) const;
   DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths,
-                           int64_t capacity) const;
+                           const DecodeStateOptions& options) const;
   void restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
                DecodeState::Block& state) const;
   void initialise(torch::Generator& random);
@@ -67,7 +72,7 @@ class Decoder : public Stack {
                         const nn::Lengths& source_lengths);
 
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                    int64_t capacity = 0) const;
+                    const DecodeStateOptions& options = {}) const;
   // Resets a state of fixed capacity, in place, to other sources of the same shape.
   void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                DecodeState& state) const;

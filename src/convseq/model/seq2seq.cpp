@@ -80,8 +80,8 @@ torch::Tensor Seq2Seq::classify(const torch::Tensor& encoded, const nn::Lengths&
 }
 
 DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                           int64_t capacity) const {
-  return decoder_->start(encoded, source_lengths, capacity);
+                           const DecodeStateOptions& options) const {
+  return decoder_->start(encoded, source_lengths, options);
 }
 
 void Seq2Seq::restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,

@@ -37,7 +37,7 @@ class Seq2Seq : public torch::nn::Module {
   // has room for that many tokens per row and takes one token per step, and a step can be captured
   // as a CUDA graph.
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                    int64_t capacity = 0) const;
+                    const DecodeStateOptions& options = {}) const;
   // Resets a state of fixed capacity, in place, to other sources of the same shape. A captured step
   // stays valid.
   void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,

@@ -35,4 +35,36 @@ torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, con
   return reference::attention_step(q, k, v, bias, positions, cache);
 }
 
+int64_t AttentionCache::bytes() const {
+  const auto bytes = [](const torch::Tensor& x) {
+    return x.defined() ? static_cast<int64_t>(x.nbytes()) : 0;
+  };
+  return bytes(keys) + bytes(values) + bytes(scales);
+}
+
+AttentionCache empty_int8_cache(at::IntArrayRef sizes, torch::Device device) {
+  const auto on = torch::TensorOptions(device);
+  const auto rows = [&] { return torch::zeros(sizes, on.dtype(torch::kInt8)); };
+  return {.keys = rows(),
+          .values = rows(),
+          .scales = torch::zeros({sizes[0], sizes[1], sizes[2], 2}, on.dtype(torch::kFloat32))};
+}
+
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values) {
+  return has_quantize_kernel(keys) && has_quantize_kernel(values)
+             ? kernel::quantize_cache(keys, values)
+             : reference::quantize_cache(keys, values);
+}
+
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths) {
+  require(cache.is_int8() && q.dim() == 4 && q.size(2) == 1,
+          "attention_to_cache: queries {} to a cache of type {}; must be [B,H,1,d] and int8",
+          c10::str(q.sizes()), c10::toString(cache.keys.scalar_type()));
+  if (has_attention_step_kernel(q, q, q, {})) {
+    return kernel::attention_to_cache(q, cache, key_lengths);
+  }
+  return reference::attention_to_cache(q, cache, key_lengths);
+}
+
 }  // namespace convseq::ops

@@ -19,15 +19,30 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
                         const torch::Tensor& bias, const Lengths& key_lengths,
                         const AttentionOptions& options);
 
-// The keys and values of decoded positions, in buffers whose addresses never change.
+// Keys and values of a source or of decoded positions, in buffers whose addresses never change: in
+// the type of the queries, or int8 with one scale per token and head (value = scale · int8).
 struct AttentionCache {
-  torch::Tensor keys;    // [B,H,capacity,d]
-  torch::Tensor values;  // [B,H,capacity,d]
+  torch::Tensor keys;         // [B,H,capacity,d]
+  torch::Tensor values;       // [B,H,capacity,d]
+  torch::Tensor scales = {};  // of int8 keys and values: [B,H,capacity,2] fp32; otherwise undefined
+
+  bool is_int8() const { return scales.defined(); }
+  int64_t bytes() const;
 };
+
+// The int8 cache of keys and values [B,H,T,d] with scale = max |value| / 127; and an empty one.
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values);
+AttentionCache empty_int8_cache(at::IntArrayRef sizes, torch::Device device);
+
+// Attention of one query per row, [B,H,1,d], to the keys of a cache up to `key_lengths`, without a
+// bias or gradients. The cache and the lengths were not written by the kernel launched last.
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths);
 
 // Attention of one more position per row: q, k and v [B,H,1,d], at `positions` [B] (int64, on their
 // device). k and v are stored in the cache, and the query attends to all keys up to its own. The
-// bias is by distance, or undefined.
+// bias is by distance, or undefined. An int8 cache and the positions were not written by the kernel
+// launched last.
 torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                              const torch::Tensor& bias, const torch::Tensor& positions,
                              AttentionCache& cache);

@@ -106,15 +106,18 @@ std::optional<int64_t> receptive_field(const ModelConfig& config, Side side) {
 }
 
 DecodeBytes decode_state_bytes(const ModelConfig& config, int64_t source, int64_t position,
-                               int64_t bytes_per_element) {
-  const int64_t inner = config.heads * config.d_kv;
+                               int64_t bytes_per_element, KvCacheType cache) {
+  // Keys or values of a token and head.
+  const int64_t head_bytes = cache == KvCacheType::Int8
+                                 ? plus({config.d_kv, static_cast<int64_t>(sizeof(float))})
+                                 : times({config.d_kv, bytes_per_element});
   DecodeBytes bytes;
   for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
     const MixerLayer mixer = mixer_layer(config, Side::Decoder, layer);
-    const int64_t values =
-        plus({mixer.state_values, times({mixer.state_values_per_token, position})});
-    bytes.mixers = plus({bytes.mixers, times({values, bytes_per_element})});
-    bytes.source = plus({bytes.source, times({2, source, inner, bytes_per_element})});
+    const int64_t heads = mixer.state_values_per_token / config.d_kv;
+    bytes.mixers = plus({bytes.mixers, times({mixer.state_values, bytes_per_element}),
+                         times({heads, head_bytes, position})});
+    bytes.source = plus({bytes.source, times({2, source, config.heads, head_bytes})});
   }
   return bytes;
 }

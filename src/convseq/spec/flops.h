@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "convseq/spec/kv_cache_type.h"
 #include "convseq/spec/model_config.h"
 
 namespace convseq {
@@ -37,6 +38,6 @@ struct DecodeBytes {
 
 // The decode state of one sequence after `position` tokens.
 DecodeBytes decode_state_bytes(const ModelConfig& config, int64_t source, int64_t position,
-                               int64_t bytes_per_element);
+                               int64_t bytes_per_element, KvCacheType cache = KvCacheType::Auto);
 
 }  // namespace convseq

@@ -54,6 +54,9 @@ void run(DecodeFlags& flags) {
       options.positions.push_back(position);
     }
   }
+  require(options.cache == KvCacheType::Auto || options.device.is_cuda(),
+          "--kv-cache-dtype: {} needs a GPU, but the device is {}; use --device cuda",
+          name_of(options.cache), options.device.str());
   options.models = flags.models.configs(flags.common);
   require(!options.profile || options.device.is_cuda(),
           "--profile: needs a GPU, but the device is {}; use --device cuda", options.device.str());
@@ -85,6 +88,8 @@ void add_bench_decode(CLI::App& bench) {
             "Sequences per batch (default: 1 on a CPU, 64 on a GPU)", {.max = kMostRows});
   add_count(*command, "--source", flags->source,
             "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
+  add_enum(*command, "--kv-cache-dtype", options.cache,
+           "Type of the cached keys and values on a GPU (auto = that of the model)");
   command->add_flag("--profile", options.profile,
                     "GPU time and launches of each kernel in a step at the last position");
   add_plot_flag(*command, flags->common,

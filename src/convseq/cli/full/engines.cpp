@@ -20,8 +20,8 @@ struct OwnedModel {
 // A TorchEngine with the model that it runs.
 class LoadedTorchEngine : private OwnedModel, public TorchEngine {
  public:
-  explicit LoadedTorchEngine(std::shared_ptr<Seq2Seq> model)
-      : OwnedModel{std::move(model)}, TorchEngine(*OwnedModel::model) {}
+  LoadedTorchEngine(std::shared_ptr<Seq2Seq> model, const TorchEngineOptions& options)
+      : OwnedModel{std::move(model)}, TorchEngine(*OwnedModel::model, options) {}
 };
 
 bool has_fp32_weights(const std::filesystem::path& folder) {
@@ -41,6 +41,8 @@ bool wants_cpu_engine(const std::filesystem::path& folder, const EngineChoice& c
 std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                     const EngineChoice& choice) {
   const torch::Device device = device_of(choice.device);
+  require(device.is_cuda() || choice.cache == KvCacheType::Auto,
+          "--kv-cache-dtype {}: only on a GPU; allowed on a CPU: auto", name_of(choice.cache));
   if (device.is_cpu() && wants_cpu_engine(folder, choice)) {
     return load_cpu_engine(folder, {.precision = choice.precision,
                                     .threads = choice.threads,
@@ -52,7 +54,8 @@ std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
   auto model = load_model(
       folder, choice.precision == CpuPrecision::Bf16 ? torch::kBFloat16 : torch::kFloat32);
   model->to(device);
-  return std::make_unique<LoadedTorchEngine>(std::move(model));
+  return std::make_unique<LoadedTorchEngine>(std::move(model),
+                                             TorchEngineOptions{.cache = choice.cache});
 }
 
 void require_answer_memory(const ModelConfig& config, const EngineChoice& choice,

@@ -16,4 +16,8 @@ void attention_step_cuda(const AttentionStepShape&, const AttentionStep&, Stream
   fail_no_cuda("attention_step");
 }
 
+void quantize_rows_cuda(const QuantizeShape&, const QuantizeRows&, Stream) {
+  fail_no_cuda("quantize_rows");
+}
+
 }  // namespace convseq::kernels

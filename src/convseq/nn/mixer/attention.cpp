@@ -7,6 +7,12 @@
 namespace convseq::nn {
 namespace {
 
+void reorder_cache(ops::AttentionCache& cache, const torch::Tensor& rows) {
+  reorder_in_place(cache.keys, rows);
+  reorder_in_place(cache.values, rows);
+  if (cache.is_int8()) reorder_in_place(cache.scales, rows);
+}
+
 struct AttentionState : MixerState {
   torch::Tensor keys;    // [B,H,t,dk]
   torch::Tensor values;  // [B,H,t,dk]
@@ -22,13 +28,8 @@ struct CachedAttentionState : MixerState {
   ops::AttentionCache cache;
   torch::Tensor weights;  // of queries, keys and values, [3 H*dk, d]
 
-  void reorder(const torch::Tensor& rows) override {
-    reorder_in_place(cache.keys, rows);
-    reorder_in_place(cache.values, rows);
-  }
-  int64_t bytes() const override {
-    return static_cast<int64_t>(cache.keys.nbytes() + cache.values.nbytes());
-  }
+  void reorder(const torch::Tensor& rows) override { reorder_cache(cache, rows); }
+  int64_t bytes() const override { return cache.bytes(); }
 };
 
 }  // namespace
@@ -85,14 +86,17 @@ torch::Tensor SelfAttention::forward(const Stream& x, const MixerContext& contex
       context.lengths, {.causal = causal_, .dropout = dropout()}));
 }
 
-std::unique_ptr<MixerState> SelfAttention::start(int64_t batch, int64_t capacity) const {
+std::unique_ptr<MixerState> SelfAttention::start(int64_t batch, int64_t capacity,
+                                                 KvCacheType cache) const {
   const AttentionOptions& options = projections_.options();
   const auto values = parameters().front().options().requires_grad(false);
   if (capacity > 0) {
     auto fixed = std::make_unique<CachedAttentionState>();
-    fixed->cache.keys =
-        torch::zeros({batch, options.heads, capacity, options.head_channels}, values);
-    fixed->cache.values = torch::zeros_like(fixed->cache.keys);
+    const std::array sizes{batch, options.heads, capacity, options.head_channels};
+    fixed->cache = cache == KvCacheType::Int8
+                       ? ops::empty_int8_cache(sizes, values.device())
+                       : ops::AttentionCache{.keys = torch::zeros(sizes, values),
+                                             .values = torch::zeros(sizes, values)};
     fixed->weights = projections_.one_matrix();
     return fixed;
   }
@@ -123,33 +127,30 @@ CrossAttention::CrossAttention(const AttentionOptions& options) : projections_(*
 
 CrossAttention::Memory CrossAttention::remember(const Stream& encoded,
                                                 const Lengths& lengths) const {
-  return {.keys = projections_.keys(encoded),
-          .values = projections_.values(encoded),
+  return {.cache = {.keys = projections_.keys(encoded), .values = projections_.values(encoded)},
           .lengths = lengths};
 }
 
 torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory,
                                       const torch::Tensor& residual) const {
   const double dropout = is_training() ? projections_.options().dropout : 0;
-  return projections_.join(ops::attention(projections_.queries(x), memory.keys, memory.values, {},
-                                          memory.lengths, {.dropout = dropout}),
+  const auto queries = projections_.queries(x);
+  const ops::AttentionCache& cache = memory.cache;
+  return projections_.join(cache.is_int8() ? ops::attention_to_cache(queries, cache, memory.lengths)
+                                           : ops::attention(queries, cache.keys, cache.values, {},
+                                                            memory.lengths, {.dropout = dropout}),
                            residual);
 }
 
 void CrossAttention::Memory::reorder(const torch::Tensor& rows) {
-  keys = keys.index_select(0, rows);
-  values = values.index_select(0, rows);
+  cache.keys = cache.keys.index_select(0, rows);
+  cache.values = cache.values.index_select(0, rows);
   if (!lengths.all_full()) lengths.values = lengths.values.index_select(0, rows);
 }
 
 void CrossAttention::Memory::reorder_in_place(const torch::Tensor& rows) {
-  nn::reorder_in_place(keys, rows);
-  nn::reorder_in_place(values, rows);
+  reorder_cache(cache, rows);
   if (!lengths.all_full()) nn::reorder_in_place(lengths.values, rows);
-}
-
-int64_t CrossAttention::Memory::bytes() const {
-  return static_cast<int64_t>(keys.nbytes() + values.nbytes());
 }
 
 RelativeBias::RelativeBias(const ops::BucketOptions& buckets, const AttentionOptions& attention)

@@ -48,7 +48,8 @@ class SelfAttention : public Mixer {
   explicit SelfAttention(const MixerOptions& options);
 
   torch::Tensor forward(const Stream& x, const MixerContext& context) override;
-  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity) const override;
+  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity,
+                                    KvCacheType cache) const override;
   torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                      MixerState& state) override;
   void initialise(torch::Generator& random) override { projections_.initialise(random); }
@@ -65,13 +66,12 @@ class CrossAttention : public torch::nn::Module {
  public:
   // The keys and values of the source, computed once per sequence.
   struct Memory {
-    torch::Tensor keys;    // [B,H,S,dk]
-    torch::Tensor values;  // [B,H,S,dk]
+    ops::AttentionCache cache;  // [B,H,S,dk]
     Lengths lengths;
 
     void reorder(const torch::Tensor& rows);
     void reorder_in_place(const torch::Tensor& rows);
-    int64_t bytes() const;
+    int64_t bytes() const { return cache.bytes(); }
   };
 
   explicit CrossAttention(const AttentionOptions& options);

@@ -34,7 +34,8 @@ torch::Tensor ConvMixer::gated(const Stream& x, const Lengths& lengths) const {
   return options_.glu ? ops::glu(projected, lengths) : ops::mask_padding(projected, lengths);
 }
 
-std::unique_ptr<MixerState> ConvMixer::start(int64_t batch, int64_t capacity) const {
+std::unique_ptr<MixerState> ConvMixer::start(int64_t batch, int64_t capacity,
+                                             KvCacheType /*cache*/) const {
   auto state = std::make_unique<ConvState>();
   // Inputs before the first token are zero, as in the parallel pass.
   state->ring.rows =

@@ -11,7 +11,8 @@ namespace convseq::nn {
 // Without `glu`, X1 = X W_I. A mixer with other gates passes the width of its own input projection.
 class ConvMixer : public Mixer {
  public:
-  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity) const override;
+  std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity,
+                                    KvCacheType cache) const override;
 
  protected:
   ConvMixer(const MixerOptions& options, int64_t projected_channels);

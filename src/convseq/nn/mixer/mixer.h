@@ -8,6 +8,7 @@
 #include "convseq/nn/stream.h"
 #include "convseq/ops/geometry.h"
 #include "convseq/ops/lengths.h"
+#include "convseq/spec/kv_cache_type.h"
 #include "convseq/spec/mixer_kind.h"
 
 namespace convseq::nn {
@@ -43,7 +44,9 @@ class Mixer : public torch::nn::Module {
   // Incremental decoding: step(x1), step(x2), … from start() equal forward({x1, x2, …}). With a
   // capacity (in positions) the state has a fixed size and fixed addresses, and each step takes one
   // token per row, whose position is in the context. Such a step can be captured as a CUDA graph.
-  virtual std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity = 0) const = 0;
+  // `cache` is the type of its keys and values, if it keeps any.
+  virtual std::unique_ptr<MixerState> start(int64_t batch, int64_t capacity = 0,
+                                            KvCacheType cache = KvCacheType::Auto) const = 0;
   virtual torch::Tensor step(const torch::Tensor& x, const MixerContext& context,
                              MixerState& state) = 0;  // [B,n,d] -> [B,n,d]
 

@@ -51,12 +51,27 @@ torch::Tensor kernel_lengths(const Lengths& lengths, const torch::Tensor& q) {
   return lengths.values.to(q.device(), torch::kInt64).contiguous();
 }
 
-void check_rows(const torch::Tensor& rows, const torch::Tensor& q, int64_t keys) {
+void check_rows(const torch::Tensor& rows, const torch::Tensor& q, int64_t keys,
+                std::optional<torch::Dtype> type = std::nullopt) {
   require(rows.sizes() == at::IntArrayRef({q.size(0), q.size(1), keys, q.size(3)}) &&
-              rows.scalar_type() == q.scalar_type() && rows.device() == q.device(),
+              rows.scalar_type() == type.value_or(q.scalar_type()) && rows.device() == q.device(),
           "attention: keys or values are {} {} on {}; queries are {} {} on {}",
           c10::toString(rows.scalar_type()), c10::str(rows.sizes()), rows.device().str(),
           c10::toString(q.scalar_type()), c10::str(q.sizes()), q.device().str());
+}
+
+void check_cache(const AttentionCache& cache, const torch::Tensor& q) {
+  const int64_t keys = cache.keys.size(2);
+  for (const auto* each : {&cache.keys, &cache.values}) {
+    check_rows(*each, q, keys, cache.is_int8() ? torch::kInt8 : q.scalar_type());
+    require(each->is_contiguous(), "attention_step: the cache is not contiguous");
+  }
+  if (!cache.is_int8()) return;
+  require(cache.scales.sizes() == at::IntArrayRef({q.size(0), q.size(1), keys, 2}) &&
+              cache.scales.scalar_type() == torch::kFloat32 && cache.scales.is_contiguous() &&
+              cache.scales.device() == q.device(),
+          "attention_step: scales are {} {}; must be fp32 [B,H,{},2]",
+          c10::toString(cache.scales.scalar_type()), c10::str(cache.scales.sizes()), keys);
 }
 
 kernels::AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& k,
@@ -132,23 +147,24 @@ class Attention : public torch::autograd::Function<Attention> {
 };
 
 // `step` holds the arrays that differ; this adds queries, keys, values, bias and output.
-torch::Tensor run_step(const torch::Tensor& queries, const torch::Tensor& keys,
-                       const torch::Tensor& values, const torch::Tensor& by_distance,
-                       kernels::AttentionStep step) {
+torch::Tensor run_step(const torch::Tensor& queries, const AttentionCache& cache,
+                       const torch::Tensor& by_distance, kernels::AttentionStep step) {
   const c10::DeviceGuard guard(queries.device());
   const auto q = aligned(queries), bias = kernel_bias(by_distance, queries);
   const auto y = new_rows(q);
   step.q = rows_of(q);
-  step.k = rows_of(keys);
-  step.v = rows_of(values);
+  step.k = rows_of(cache.keys);
+  step.v = rows_of(cache.values);
+  step.scales = output_or_null<float>(cache.scales);
   step.bias = pointer_or_null<float>(bias);
   step.y = rows_of(y);
   kernels::attention_step_cuda({.type = kernel_type(q),
                                 .batch = q.size(0),
                                 .heads = q.size(1),
                                 .channels = q.size(3),
-                                .keys = keys.size(2),
-                                .max_distance = bias.defined() ? bias.size(1) / 2 : 0},
+                                .keys = cache.keys.size(2),
+                                .max_distance = bias.defined() ? bias.size(1) / 2 : 0,
+                                .int8_keys = cache.is_int8()},
                                step, current_cuda_stream());
   return y;
 }
@@ -161,25 +177,54 @@ torch::Tensor attention_of_last(const torch::Tensor& q, const torch::Tensor& key
   for (const auto* each : {&keys, &values}) check_rows(*each, q, keys.size(2));
   const auto k = aligned(keys), v = aligned(values);
   const auto lengths = kernel_lengths(key_lengths, q);
-  return run_step(q, k, v, bias, {.lengths = pointer_or_null<int64_t>(lengths)});
+  return run_step(q, {.keys = k, .values = v}, bias,
+                  {.lengths = pointer_or_null<int64_t>(lengths)});
+}
+
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values) {
+  const c10::DeviceGuard guard(keys.device());
+  AttentionCache cache = empty_int8_cache(keys.sizes(), keys.device());
+  float* scales = cache.scales.mutable_data_ptr<float>();
+  const auto quantize = [&](const torch::Tensor& from, const torch::Tensor& to, float* first) {
+    const auto x = aligned(from);
+    kernels::quantize_rows_cuda(
+        {.type = kernel_type(x),
+         .batch = x.size(0),
+         .heads = x.size(1),
+         .time = x.size(2),
+         .channels = x.size(3)},
+        {.x = rows_of(x), .quantized = to.mutable_data_ptr<int8_t>(), .scales = first},
+        current_cuda_stream());
+  };
+  quantize(keys, cache.keys, scales);
+  quantize(values, cache.values, scales + 1);
+  return cache;
+}
+
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths) {
+  check_cache(cache, q);
+  const auto lengths = kernel_lengths(key_lengths, q);
+  return run_step(q, cache, {},
+                  {.lengths = pointer_or_null<int64_t>(lengths),
+                   .prefetch_keys = !lengths.defined() || lengths.is_same(key_lengths.values)});
 }
 
 torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& keys,
                              const torch::Tensor& values, const torch::Tensor& bias,
                              const torch::Tensor& positions, AttentionCache& cache) {
-  for (const auto* each : {&cache.keys, &cache.values}) {
-    check_rows(*each, q, cache.keys.size(2));
-    require(each->is_contiguous(), "attention_step: the cache is not contiguous");
-  }
+  check_cache(cache, q);
   for (const auto* each : {&keys, &values}) check_rows(*each, q, 1);
   require(positions.scalar_type() == torch::kInt64 && positions.device() == q.device() &&
               positions.is_contiguous(),
           "attention_step: positions are {} on {}; must be int64 on {}",
           c10::toString(positions.scalar_type()), positions.device().str(), q.device().str());
   const auto k = aligned(keys), v = aligned(values);
-  return run_step(
-      q, cache.keys, cache.values, bias,
-      {.positions = positions.const_data_ptr<int64_t>(), .new_k = rows_of(k), .new_v = rows_of(v)});
+  return run_step(q, cache, bias,
+                  {.positions = positions.const_data_ptr<int64_t>(),
+                   .new_k = rows_of(k),
+                   .new_v = rows_of(v),
+                   .prefetch_keys = cache.is_int8()});
 }
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
@@ -223,6 +268,11 @@ bool has_attention_step_kernel(const torch::Tensor& q, const torch::Tensor& k,
          kernels::has_attention_step_channels(q.size(3)) &&
          (!bias.defined() ||
           (is_by_distance(bias) && bias.size(1) / 2 <= kernels::kAttentionMaxDistance));
+}
+
+bool has_quantize_kernel(const torch::Tensor& x) {
+  return is_fp32_or_bf16_on_cuda(x) && x.dim() == 4 &&
+         kernels::has_attention_step_channels(x.size(3)) && x.size(2) > 0;
 }
 
 }  // namespace convseq::ops

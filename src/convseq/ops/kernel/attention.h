@@ -19,6 +19,9 @@ bool has_attention_kernel(const torch::TensorOptions& inputs, int64_t channels, 
 bool has_attention_step_kernel(const torch::Tensor& q, const torch::Tensor& k,
                                const torch::Tensor& v, const torch::Tensor& bias);
 
+// Whether a kernel quantizes these rows [B,H,T,d]: fp32 or bf16 on a GPU, 32, 64 or 128 channels.
+bool has_quantize_kernel(const torch::Tensor& x);
+
 namespace kernel {
 
 // kernels/attention.h, forward and backward.
@@ -33,6 +36,10 @@ torch::Tensor attention_of_last(const torch::Tensor& q, const torch::Tensor& k,
 torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                              const torch::Tensor& bias, const torch::Tensor& positions,
                              AttentionCache& cache);
+
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values);
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths);
 
 }  // namespace kernel
 }  // namespace convseq::ops

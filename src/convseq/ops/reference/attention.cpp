@@ -24,7 +24,42 @@ torch::Tensor expand_bias(const torch::Tensor& bias, int64_t queries, int64_t ke
   return bias.index_select(1, index.flatten()).view({1, bias.size(0), queries, keys});
 }
 
+// Int8 rows and their scales [B,H,T,1]: x ≈ scale · int8.
+struct Int8Rows {
+  torch::Tensor rows, scales;
+};
+
+Int8Rows quantize(const torch::Tensor& x) {
+  constexpr double kMost = 127;
+  const auto values = x.to(torch::kFloat32);
+  const auto scales = values.abs().amax(-1, /*keepdim=*/true) / kMost;
+  const auto divisors = scales.masked_fill(scales == 0, 1);
+  return {(values / divisors).round().clamp(-kMost, kMost).to(torch::kInt8).contiguous(), scales};
+}
+
+torch::Tensor dequantize(const torch::Tensor& rows, const torch::Tensor& scales,
+                         torch::Dtype type) {
+  return (rows.to(torch::kFloat32) * scales.unsqueeze(-1)).to(type);
+}
+
+// The values that an int8 cache stands for, in the type of the queries.
+AttentionCache dequantize(const AttentionCache& cache, torch::Dtype type) {
+  return {.keys = dequantize(cache.keys, cache.scales.select(-1, 0), type),
+          .values = dequantize(cache.values, cache.scales.select(-1, 1), type)};
+}
+
 }  // namespace
+
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values) {
+  const Int8Rows k = quantize(keys), v = quantize(values);
+  return {.keys = k.rows, .values = v.rows, .scales = torch::cat({k.scales, v.scales}, -1)};
+}
+
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths) {
+  const auto [keys, values, scales] = dequantize(cache, q.scalar_type());
+  return reference::attention(q, keys, values, {}, key_lengths, {});
+}
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& given, const Lengths& key_lengths,
@@ -67,9 +102,17 @@ torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, con
                              const torch::Tensor& bias, const torch::Tensor& positions,
                              AttentionCache& cache) {
   const int64_t batch = q.size(0), capacity = cache.keys.size(2);
-  const auto slot = positions.view({batch, 1, 1, 1}).expand_as(k);
-  cache.keys.scatter_(2, slot, k);
-  cache.values.scatter_(2, slot, v);
+  const auto slot = positions.view({batch, 1, 1, 1});
+  if (cache.is_int8()) {
+    const AttentionCache now = quantize_cache(k, v);
+    cache.keys.scatter_(2, slot.expand_as(k), now.keys);
+    cache.values.scatter_(2, slot.expand_as(v), now.values);
+    cache.scales.scatter_(2, slot.expand_as(now.scales), now.scales);
+  } else {
+    cache.keys.scatter_(2, slot.expand_as(k), k);
+    cache.values.scatter_(2, slot.expand_as(v), v);
+  }
+  const auto [keys, values, scales] = cache.is_int8() ? dequantize(cache, q.scalar_type()) : cache;
   const auto distance =  // key − query, [B,capacity]
       torch::arange(capacity, positions.options()).unsqueeze(0) - positions.unsqueeze(1);
   auto mask = torch::zeros({batch, 1, 1, capacity}, q.options())
@@ -84,7 +127,7 @@ torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, con
                       .to(q.scalar_type());
   }
   return std::get<0>(at::_scaled_dot_product_attention_math(
-      q, cache.keys, cache.values, mask, /*dropout_p=*/0, /*is_causal=*/false, /*dropout_mask=*/{},
+      q, keys, values, mask, /*dropout_p=*/0, /*is_causal=*/false, /*dropout_mask=*/{},
       /*scale=*/1.0));
 }
 

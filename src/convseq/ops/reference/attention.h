@@ -15,4 +15,10 @@ torch::Tensor attention_step(const torch::Tensor& q, const torch::Tensor& k, con
                              const torch::Tensor& bias, const torch::Tensor& positions,
                              AttentionCache& cache);
 
+AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values);
+
+// The same over the values that an int8 cache stands for.
+torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& cache,
+                                 const Lengths& key_lengths);
+
 }  // namespace convseq::ops::reference

@@ -11,4 +11,8 @@ namespace convseq::kernels {
 bool attention_backward_of_few_queries(const AttentionShape& shape, const AttentionBackward& arrays,
                                        cudaStream_t stream);
 
+// attention_step_cuda() where the keys are int8.
+void attention_step_int8(const AttentionStepShape& shape, const AttentionStep& arrays,
+                         cudaStream_t stream);
+
 }  // namespace convseq::kernels

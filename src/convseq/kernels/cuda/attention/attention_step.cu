@@ -1,14 +1,11 @@
-#include <cfloat>
-
-#include "convseq/kernels/cuda/cluster.cuh"
+#include "convseq/kernels/cuda/attention/attention_step.cuh"
 
 namespace convseq::kernels {
 namespace {
 
-constexpr int kWarps = 4;
-constexpr int kThreads = kWarps * kLanes;
+using namespace step;
+
 constexpr int kLoads = 4;  // of keys and of values, in flight at once
-constexpr int kMostSplits = 8;
 
 // How a warp reads keys: 16 bytes per lane, neighbouring lanes for one key, several keys at once.
 template <class T, int kChannels>
@@ -18,65 +15,6 @@ struct KeyLayout {
   static constexpr int kKeys = kLanes / kKeyLanes;  // per load
   static constexpr int kTile = kKeys * kLoads;
 };
-
-// Online softmax over some of the keys: Σ weight and Σ weight · value with weights 2^(score − max).
-template <int N>
-struct SoftmaxSums {
-  float max_score = -FLT_MAX;
-  float weight = 0;
-  float values[N] = {};
-
-  __device__ void rescale(float to) {
-    const float factor = exp2f(max_score - to);
-    max_score = to;
-    weight *= factor;
-#pragma unroll
-    for (float& value : values) value *= factor;
-  }
-};
-
-// Over the lanes of a warp that are a multiple of kFirst apart: they hold the same channels.
-template <int kFirst, int N>
-__device__ void merge_lanes(SoftmaxSums<N>& sums) {
-  float max_score = sums.max_score;
-#pragma unroll
-  for (int step = kFirst; step < kLanes; step *= 2) {
-    max_score = fmaxf(max_score, __shfl_xor_sync(kAllLanes, max_score, step));
-  }
-  sums.rescale(max_score);
-#pragma unroll
-  for (int step = kFirst; step < kLanes; step *= 2) {
-    sums.weight += __shfl_xor_sync(kAllLanes, sums.weight, step);
-#pragma unroll
-    for (float& value : sums.values) value += __shfl_xor_sync(kAllLanes, value, step);
-  }
-}
-
-// The sums of some keys, one value per channel, in shared memory.
-template <int kChannels>
-struct SharedSums {
-  float max_score;
-  float weight;
-  float values[kChannels];
-};
-
-// The sums of `count` parts for one channel, in the order of the parts.
-template <class Part>
-__device__ SoftmaxSums<1> merge_parts(int count, int channel, Part part) {
-  SoftmaxSums<1> total;
-  for (int i = 0; i < count; ++i) total.max_score = fmaxf(total.max_score, part(i)->max_score);
-  for (int i = 0; i < count; ++i) {
-    const float factor = exp2f(part(i)->max_score - total.max_score);
-    total.weight += factor * part(i)->weight;
-    total.values[0] += factor * part(i)->values[channel];
-  }
-  return total;
-}
-
-template <class T>
-__device__ T* row_of(const AttentionRows& rows, int row, int head) {
-  return const_cast<T*>(static_cast<const T*>(rows.data)) + row * rows.batch + head * rows.head;
-}
 
 // The keys of one row and head, of which the last may be new.
 template <class T>
@@ -110,8 +48,7 @@ __global__ void CONVSEQ_CLUSTER(kSplits) __launch_bounds__(kThreads)
   using Layout = KeyLayout<T, kChannels>;
   constexpr int kPack = Layout::kPack;
   constexpr float kLog2e = 1.44269504f;
-  __shared__ SharedSums<kChannels> of_warps[kWarps];
-  __shared__ SharedSums<kChannels> of_block;
+  __shared__ BlockSums<kChannels> shared;
   grid_dependency_wait();
 
   const int split = blockIdx.x, head = blockIdx.y, row = blockIdx.z;
@@ -172,31 +109,7 @@ __global__ void CONVSEQ_CLUSTER(kSplits) __launch_bounds__(kThreads)
     }
   }
 
-  merge_lanes<Layout::kKeyLanes>(sums);
-  SharedSums<kChannels>& own = of_warps[warp];
-  if (group == 0) {
-#pragma unroll
-    for (int c = 0; c < kPack; ++c) own.values[channel + c] = sums.values[c];
-  }
-  if (lane == 0) own.max_score = sums.max_score, own.weight = sums.weight;
-  __syncthreads();
-
-  const int output = threadIdx.x;
-  const bool has_output = output < kChannels;
-  SoftmaxSums<1> total;
-  if (has_output) total = merge_parts(kWarps, output, [&](int i) { return &of_warps[i]; });
-  if constexpr (kSplits > 1) {
-    if (has_output) of_block.values[output] = total.values[0];
-    if (output == 0) of_block.max_score = total.max_score, of_block.weight = total.weight;
-    cluster_sync();
-    if (split == 0 && has_output) {
-      total = merge_parts(kSplits, output, [&](int i) { return in_cluster_block(&of_block, i); });
-    }
-    cluster_sync();  // a block's shared memory lives until the first block has read it
-  }
-  if (split != 0 || !has_output) return;
-  row_of<T>(arrays.y, row, head)[output] =
-      from_float<T>(total.weight > 0 ? total.values[0] / total.weight : 0.f);
+  write_output<kSplits, Layout::kKeyLanes>(sums, channel, shared, row_of<T>(arrays.y, row, head));
 }
 
 template <class T, int kChannels, int kSplits>
@@ -211,11 +124,9 @@ void launch_splits(const AttentionStepShape& shape, const AttentionStep& arrays,
 template <class T, int kChannels>
 void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays,
                  cudaStream_t stream) {
-  // Enough blocks of one row and head each to fill the memory bandwidth.
-  constexpr int64_t kManyBlocks = 256;
-  const bool splits = shape.batch * shape.heads < kManyBlocks &&
-                      shape.keys > kWarps * KeyLayout<T, kChannels>::kTile && has_clusters();
-  if (splits) return launch_splits<T, kChannels, kMostSplits>(shape, arrays, stream);
+  if (wants_splits(shape, KeyLayout<T, kChannels>::kTile)) {
+    return launch_splits<T, kChannels, kMostSplits>(shape, arrays, stream);
+  }
   launch_splits<T, kChannels, 1>(shape, arrays, stream);
 }
 
@@ -225,6 +136,7 @@ void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& a
   check_attention_step(shape, arrays);
   if (shape.batch == 0 || shape.heads == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
+  if (shape.int8_keys) return attention_step_int8(shape, arrays, stream);
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
     if (shape.channels == 32) return launch_step<T, 32>(shape, arrays, stream);
