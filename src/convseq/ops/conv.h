@@ -38,7 +38,8 @@ struct ConvRing {
   torch::Tensor rows;  // [B, reach, C]
   int64_t position = 0;
   // [B] int64, on the rows' device: the position of each row, advanced by the caller. Where
-  // defined it replaces `position`, so that every step has the same arguments.
+  // defined it replaces `position`, so that every step has the same arguments. In a captured graph
+  // the kernel launched just before a step writes neither these nor the rows.
   torch::Tensor positions = {};
 };
 

@@ -1,5 +1,6 @@
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/conv/tap_softmax.cuh"
+#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -17,6 +18,7 @@ struct StepShape {
   int64_t position;
   int64_t tap_stride;  // from one row to the next; 0: all rows share one set
   bool softmax;        // apply a softmax to the taps
+  bool prefetches;     // the kernel ahead writes neither positions nor ring
 };
 
 // x, or its gated linear unit, rounded as a separate kernel would store it.
@@ -32,24 +34,18 @@ template <class T, class Tap>
 __global__ void __launch_bounds__(kThreads)
     conv_step_kernel(StepShape shape, const int64_t* positions, const T* x, const Tap* taps,
                      T* ring, T* y) {
-  grid_dependency_wait();
+  if (!shape.prefetches) grid_dependency_wait();
   const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (index >= shape.batch * shape.channels) return;
   const int64_t row = index / shape.channels;
   const int channel = static_cast<int>(index % shape.channels);
-  const int head = channel / (shape.channels / shape.heads);
-  const TapSet<Tap> own(taps + row * shape.tap_stride + head * shape.kernel, shape.kernel,
-                        shape.softmax);
-
-  const T now = step_input(shape, x, row, channel);
   const int past = shape.kernel - 1;
   const int64_t position = positions == nullptr ? shape.position : positions[row];
   const int64_t slots = int64_t{past} * shape.dilation;
   const int64_t slot = slots == 0 ? 0 : position % slots;
   T* own_ring = ring + row * slots * shape.channels + channel;
-  float sum = 0;
-  for (int first = 0; first < past; first += kLoads) {
-    T values[kLoads];
+  T values[kLoads];
+  const auto load_past = [&](int first) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int64_t back = int64_t{past - first - i} * shape.dilation;
@@ -58,6 +54,17 @@ __global__ void __launch_bounds__(kThreads)
       const int64_t from = back > slot ? slot - back + slots : slot - back;
       values[i] = own_ring[from * shape.channels];
     }
+  };
+  load_past(0);
+  if (shape.prefetches) grid_dependency_wait();
+
+  const int head = channel / (shape.channels / shape.heads);
+  const TapSet<Tap> own(taps + row * shape.tap_stride + head * shape.kernel, shape.kernel,
+                        shape.softmax);
+  const T now = step_input(shape, x, row, channel);
+  float sum = 0;
+  for (int first = 0; first < past; first += kLoads) {
+    if (first > 0) load_past(first);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       if (first + i < past) sum += own.at(first + i) * to_float(values[i]);
@@ -80,7 +87,9 @@ void launch_step(const ConvShape& shape, const ConvStep& arrays, const Tap* taps
                        shape.glu,
                        arrays.position,
                        shared ? 0 : stride_of(shape, arrays.dynamic_taps),
-                       !shared && arrays.dynamic_taps.softmax};
+                       !shared && arrays.dynamic_taps.softmax,
+                       arrays.positions != nullptr && is_capturing(stream)};
+  prefer_shared_memory(conv_step_kernel<T, Tap>);
   launch_dependent(conv_step_kernel<T, Tap>, blocks, kThreads, 0, stream, step, arrays.positions,
                    static_cast<const T*>(arrays.x), taps, static_cast<T*>(arrays.ring),
                    static_cast<T*>(arrays.y));
