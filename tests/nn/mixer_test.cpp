@@ -115,7 +115,8 @@ TEST_P(MixerTable, StepsOfFixedCapacityEqualTheParallelPass) {
   const auto x = input(2, 9), residual = input(2, 1);
   const auto whole = mixer->forward(x, {});
   const auto state = mixer->start(2, /*capacity=*/9);
-  MixerContext context{.positions = torch::zeros({2}, torch::kInt64), .residual = residual};
+  MixerContext context{.positions = torch::zeros({2}, torch::kInt64),
+                       .sum = {.residual = residual}};
   for (int64_t i = 0; i < 9; ++i) {
     expect_close(mixer->step(x.narrow(1, i, 1), context, *state), residual + whole.narrow(1, i, 1),
                  tolerance_);

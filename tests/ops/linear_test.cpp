@@ -10,6 +10,8 @@
 
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 #include "convseq/ops/kernel/cuda_launch.h"
+#include "convseq/ops/norm.h"
+#include "convseq/ops/reference/linear.h"
 #include "tensor_checks.h"
 
 namespace convseq::ops {
@@ -228,13 +230,69 @@ TEST_P(GpuFewRows, DoNotDependOnOtherRows) {
   }
 }
 
+LayerNormParameters random_norm(int64_t channels) {
+  return {.weight = (1 + random_tensor({channels}) / 4).to(torch::kBFloat16),
+          .bias = random_tensor({channels}).to(torch::kBFloat16),
+          .eps = 1e-6};
+}
+
+TEST(Linear, OfANormedBranchIsTheNormAfterTheMatmul) {
+  torch::manual_seed(4);
+  const auto x = random_tensor({3, 2, 8}), w = random_tensor({6, 8}), down = random_tensor({6, 6});
+  const auto residual = random_tensor({3, 2, 6});
+  const LayerNormParameters norm{random_tensor({6}), random_tensor({6}), 1e-6};
+  const auto normed = [&](const torch::Tensor& y) {
+    return residual + layer_norm(y, norm.weight, norm.bias, norm.eps);
+  };
+  expect_close(add_normed_linear(residual, x, w, norm), normed(reference::linear(x, w)), 1e-5);
+  expect_close(add_normed_relu_feed_forward(residual, x, w, down, norm),
+               normed(reference::relu_feed_forward(x, w, down)), 1e-5);
+}
+
+class GpuNormedFewRows : public ::testing::TestWithParam<Sizes> {};
+
+TEST_P(GpuNormedFewRows, EqualTheNormAfterTheMatmulInFloat64) {
+  ASSERT_TRUE(torch::cuda::is_available()) << "this test needs a GPU";
+  torch::manual_seed(4);
+  const torch::NoGradGuard no_grad;
+  const auto [rows, in, out] = GetParam();
+  const auto x = random_tensor({rows, in}).to(torch::kBFloat16);
+  const auto w = (random_tensor({out, in}) / std::sqrt(static_cast<double>(in)) + 0.1)
+                     .to(torch::kBFloat16);  // whose outputs have a mean
+  const auto residual = random_tensor({rows, out}).to(torch::kBFloat16);
+  const LayerNormParameters norm = random_norm(out);
+  const LayerNormParameters there{norm.weight.cuda(), norm.bias.cuda(), norm.eps};
+  const auto wide = [](const torch::Tensor& each) { return each.to(torch::kFloat64); };
+  const auto expected =
+      wide(residual) + at::layer_norm(wide(x).matmul(wide(w).t()), {out}, wide(norm.weight),
+                                      wide(norm.bias), norm.eps);
+  const auto y = add_normed_linear(residual.cuda(), x.cuda(), w.cuda(), there);
+  expect_close(y, expected, 1e-2);
+  EXPECT_TRUE(torch::equal(y, add_normed_linear(residual.cuda(), x.cuda(), w.cuda(), there)));
+  for (const int64_t row : {int64_t{0}, rows / 2, rows - 1}) {  // on no other row
+    const auto alone = torch::full_like(x, std::numeric_limits<double>::quiet_NaN());
+    alone[row].copy_(x[row]);
+    EXPECT_TRUE(torch::equal(add_normed_linear(residual.cuda(), alone.cuda(), w.cuda(), there)[row],
+                             y[row]))
+        << "row " << row;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuNormedFewRows,
+                         ::testing::Values(Sizes{1, 512, 512}, Sizes{64, 512, 512},
+                                           Sizes{64, 2048, 512}, Sizes{64, 768, 768},
+                                           Sizes{17, 768, 768}, Sizes{64, 3072, 768},
+                                           Sizes{5, 1032, 768}, Sizes{37, 40, 512},
+                                           Sizes{65, 512, 512}, Sizes{9, 72, 256}));
+
 INSTANTIATE_TEST_SUITE_P(
     Gpu, GpuFewRows,
     ::testing::Values(Sizes{1, 8, 1}, Sizes{1, 512, 512}, Sizes{2, 40, 7}, Sizes{7, 512, 1024},
                       Sizes{16, 2048, 512}, Sizes{17, 768, 56}, Sizes{33, 3072, 768},
                       Sizes{48, 512, 2048}, Sizes{64, 512, 2048}, Sizes{37, 72, 100},
                       Sizes{64, 8, 1536}, Sizes{50, 4104, 72}, Sizes{64, 2048, 512},
-                      Sizes{64, 768, 3072}, Sizes{65, 512, 512}, Sizes{1, 512, 32128},
+                      Sizes{64, 768, 3072}, Sizes{64, 768, 768}, Sizes{50, 776, 1500},
+                      Sizes{64, 768, 1536}, Sizes{65, 512, 512}, Sizes{1, 512, 32128},
                       Sizes{16, 512, 32128}, Sizes{64, 512, 32128}));
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuLinear,

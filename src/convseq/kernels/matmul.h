@@ -36,6 +36,21 @@ struct Matmul {
 
 void matmul_cuda(const Matmul& matmul, Stream stream);
 
+// out = residual + LayerNorm(a·b), in one kernel: the end of a branch in a step of decoding. The
+// matmul has no c and Epilogue::Plain; b is transposed.
+struct MatmulNorm {
+  Matmul matmul;
+  const void* weight = nullptr;    // [columns], of the norm
+  const void* bias = nullptr;      // [columns], of the norm
+  const void* residual = nullptr;  // [rows,columns] with the stride of `out`
+  float eps = 0;
+};
+
+// Whether there is such a kernel for this build and GPU and a matmul of this size and alignment: up
+// to 64 rows of 512 or 768 columns.
+bool has_matmul_norm(const Matmul& matmul);
+void matmul_norm_cuda(const MatmulNorm& call, Stream stream);
+
 // Whether this build and GPU have the epilogue for a matmul of this size and alignment.
 bool has_relu_backward_epilogue(const Matmul& matmul);
 

@@ -54,17 +54,16 @@ torch::Tensor DecoderBlock::step(const torch::Tensor& x, DecodeState::Block& sta
     return apply(x, state.source,
                  [&](const auto& y) { return mixer_->step(y, context, *state.mixer); });
   }
-  auto y = residual_.infer(x, *mixer_norm_, [&](const auto& input, const auto& residual) {
-    nn::MixerContext with_residual = context;
-    with_residual.residual = residual;
-    return mixer_->step(input, with_residual, *state.mixer);
+  auto y = residual_.infer(x, *mixer_norm_, [&](const auto& input, const auto& sum) {
+    nn::MixerContext with_sum = context;
+    with_sum.sum = sum;
+    return mixer_->step(input, with_sum, *state.mixer);
   });
-  y = residual_.infer(y, *cross_norm_, [&](const auto& input, const auto& residual) {
-    return cross_->forward(input, state.source, residual);
+  y = residual_.infer(y, *cross_norm_, [&](const auto& input, const auto& sum) {
+    return cross_->forward(input, state.source, sum);
   });
-  return residual_.infer(y, *ffn_norm_, [&](const auto& input, const auto& residual) {
-    return ffn_->forward(input, residual);
-  });
+  return residual_.infer(
+      y, *ffn_norm_, [&](const auto& input, const auto& sum) { return ffn_->forward(input, sum); });
 }
 
 nn::CrossAttention::Memory DecoderBlock::remember(const nn::Stream& encoded,

@@ -22,10 +22,13 @@ torch::Tensor FeedForward::forward(const Stream& x) const {
   return down_->forward(at::dropout(hidden(x), options_.dropout, is_training()));
 }
 
-torch::Tensor FeedForward::forward(const Stream& x, const torch::Tensor& residual) const {
-  if (!residual.defined()) return forward(x);
-  if (!gate_) return ops::add_relu_feed_forward(residual, x, up_->weight, down_->weight);
-  return down_->forward(hidden(x), residual);
+torch::Tensor FeedForward::forward(const Stream& x, const BranchSum& sum) const {
+  if (!sum.residual.defined()) return forward(x);
+  if (gate_) return down_->forward(hidden(x), sum);
+  return sum.norm.weight.defined()
+             ? ops::add_normed_relu_feed_forward(sum.residual, x, up_->weight, down_->weight,
+                                                 sum.norm)
+             : ops::add_relu_feed_forward(sum.residual, x, up_->weight, down_->weight);
 }
 
 torch::Tensor FeedForward::hidden(const Stream& x) const {

@@ -17,7 +17,7 @@ class FeedForward : public torch::nn::Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   torch::Tensor forward(const Stream& x) const;
-  torch::Tensor forward(const Stream& x, const torch::Tensor& residual) const;  // inference only
+  torch::Tensor forward(const Stream& x, const BranchSum& sum) const;  // inference only
   void initialise(torch::Generator& random);
 
  private:

@@ -3,9 +3,9 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include "convseq/nn/branch_sum.h"
 #include "convseq/nn/parameter.h"
 #include "convseq/nn/stream.h"
-#include "convseq/ops/linear.h"
 
 namespace convseq::nn {
 
@@ -21,9 +21,11 @@ class Linear : public torch::nn::Module {
     return x.through([&](const auto& values) { return ops::linear_and_input(values, weight); });
   }
 
-  // residual + x Wᵀ, for inference only. An undefined residual is not added.
-  torch::Tensor forward(const Stream& x, const torch::Tensor& residual) const {
-    return residual.defined() ? ops::add_linear(residual, x, weight) : forward(x);
+  // The same with a sum, for inference only.
+  torch::Tensor forward(const Stream& x, const BranchSum& sum) const {
+    if (!sum.residual.defined()) return forward(x);
+    return sum.norm.weight.defined() ? ops::add_normed_linear(sum.residual, x, weight, sum.norm)
+                                     : ops::add_linear(sum.residual, x, weight);
   }
 
   torch::Tensor weight;

@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include "convseq/nn/branch_sum.h"
 #include "convseq/nn/stream.h"
 #include "convseq/ops/norm.h"
 #include "convseq/spec/layer_kinds.h"
@@ -35,6 +36,7 @@ class Norm : public torch::nn::Module {
     const auto y = branch(normed);
     return stream + y;
   }
+  ops::LayerNormParameters layer_norm() const { return {weight_, bias_, options_.eps}; }
   void initialise();
 
  private:
@@ -65,12 +67,13 @@ class Residual {
     return x + at::dropout(y, options_.dropout, /*train=*/true);
   }
 
-  // The same for inference. branch(y, residual) adds the residual if it is defined. With
-  // pre_rms_norm the last matmul of the branch adds it.
+  // The same for inference, where branch(y, sum) ends with a matmul that computes the sum.
   template <class Branch>
   torch::Tensor infer(const torch::Tensor& x, const Norm& norm, Branch branch) const {
-    if (options_.style == NormStyle::PreRmsNorm) return branch(norm.forward(x), x);
-    return norm.around(x, [&](const auto& y) { return branch(y, torch::Tensor()); });
+    if (options_.style == NormStyle::PreRmsNorm) {
+      return branch(norm.forward(x), BranchSum{.residual = x});
+    }
+    return branch(x, BranchSum{.residual = x, .norm = norm.layer_norm()});
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "convseq/kernels/matmul.h"
 #include "convseq/ops/kernel/linear.h"
+#include "convseq/ops/norm.h"
 #include "convseq/ops/reference/linear.h"
 
 namespace convseq::ops {
@@ -31,6 +32,25 @@ torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::
     return kernel::add_relu_feed_forward(residual, x, up, down);
   }
   return residual + reference::relu_feed_forward(x, up, down);
+}
+
+torch::Tensor add_normed_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                                const torch::Tensor& weight, const LayerNormParameters& norm) {
+  if (has_add_normed_linear_kernel(residual, x, weight, norm)) {
+    return kernel::add_normed_linear(residual, x, weight, norm);
+  }
+  return add_layer_norm(residual, linear_and_input(x, weight).output, norm.weight, norm.bias,
+                        norm.eps);
+}
+
+torch::Tensor add_normed_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                           const torch::Tensor& up, const torch::Tensor& down,
+                                           const LayerNormParameters& norm) {
+  if (has_linear_kernel(x, up) && has_add_normed_linear_kernel(residual, x, down, norm)) {
+    return kernel::add_normed_relu_feed_forward(residual, x, up, down, norm);
+  }
+  return add_layer_norm(residual, relu_feed_forward_and_input(x, up, down).output, norm.weight,
+                        norm.bias, norm.eps);
 }
 
 MatmulTuning::MatmulTuning() { kernels::tune_matmuls(true); }

@@ -20,6 +20,19 @@ torch::Tensor add_linear(const torch::Tensor& residual, const torch::Tensor& x,
 torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
                                     const torch::Tensor& up, const torch::Tensor& down);
 
+struct LayerNormParameters {
+  torch::Tensor weight = {}, bias = {};
+  double eps = 0;
+};
+
+// residual + LayerNorm(x Wᵀ), and residual + LayerNorm(relu(x W_upᵀ) W_downᵀ): for inference. On a
+// GPU few rows are normalised in the epilogue of the last matmul.
+torch::Tensor add_normed_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                                const torch::Tensor& weight, const LayerNormParameters& norm);
+torch::Tensor add_normed_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                           const torch::Tensor& up, const torch::Tensor& down,
+                                           const LayerNormParameters& norm);
+
 // While an instance lives, matmuls of a new size are timed with several algorithms, and the fastest
 // is kept for the rest of the process: for work that repeats.
 class MatmulTuning {

@@ -58,9 +58,8 @@ torch::Tensor AttentionProjections::one_matrix() const {
   return torch::cat({query_->weight, key_->weight, value_->weight}).detach();
 }
 
-torch::Tensor AttentionProjections::join(const torch::Tensor& heads,
-                                         const torch::Tensor& residual) const {
-  return output_->forward(heads.transpose(1, 2).flatten(2), residual);
+torch::Tensor AttentionProjections::join(const torch::Tensor& heads, const BranchSum& sum) const {
+  return output_->forward(heads.transpose(1, 2).flatten(2), sum);
 }
 
 void AttentionProjections::initialise(torch::Generator& random) {
@@ -113,14 +112,14 @@ torch::Tensor SelfAttention::step(const torch::Tensor& x, const MixerContext& co
     const auto [queries, keys, values] = projections_.all(x, fixed.weights);
     return projections_.join(ops::attention_step(queries, keys, values, context.position_bias,
                                                  context.positions, fixed.cache),
-                             context.residual);
+                             context.sum);
   }
   auto& past = static_cast<AttentionState&>(state);
   past.keys = torch::cat({past.keys, projections_.keys(x)}, 2);
   past.values = torch::cat({past.values, projections_.values(x)}, 2);
   return projections_.join(ops::attention(projections_.queries(x), past.keys, past.values,
                                           context.position_bias, {}, {.causal = true}),
-                           context.residual);
+                           context.sum);
 }
 
 CrossAttention::CrossAttention(const AttentionOptions& options) : projections_(*this, options) {}
@@ -132,14 +131,14 @@ CrossAttention::Memory CrossAttention::remember(const Stream& encoded,
 }
 
 torch::Tensor CrossAttention::forward(const Stream& x, const Memory& memory,
-                                      const torch::Tensor& residual) const {
+                                      const BranchSum& sum) const {
   const double dropout = is_training() ? projections_.options().dropout : 0;
   const auto queries = projections_.queries(x);
   const ops::AttentionCache& cache = memory.cache;
   return projections_.join(cache.is_int8() ? ops::attention_to_cache(queries, cache, memory.lengths)
                                            : ops::attention(queries, cache.keys, cache.values, {},
                                                             memory.lengths, {.dropout = dropout}),
-                           residual);
+                           sum);
 }
 
 void CrossAttention::Memory::reorder(const torch::Tensor& rows) {

@@ -28,8 +28,8 @@ class AttentionProjections {
   // Queries, keys and values from one matmul with `weights` = one_matrix().
   std::array<torch::Tensor, 3> all(const torch::Tensor& x, const torch::Tensor& weights) const;
   torch::Tensor one_matrix() const;  // [3 H*dk, d], without gradients
-  // [B,H,T,dk] -> [B,T,d], plus the residual if it is defined.
-  torch::Tensor join(const torch::Tensor& heads, const torch::Tensor& residual = {}) const;
+  // [B,H,T,dk] -> [B,T,d]. A sum is for inference only.
+  torch::Tensor join(const torch::Tensor& heads, const BranchSum& sum = {}) const;
   void initialise(torch::Generator& random);
 
   const AttentionOptions& options() const { return options_; }
@@ -76,9 +76,8 @@ class CrossAttention : public torch::nn::Module {
 
   explicit CrossAttention(const AttentionOptions& options);
   Memory remember(const Stream& encoded, const Lengths& lengths) const;
-  // [B,T,d] -> [B,T,d], plus the residual if it is defined (inference only).
-  torch::Tensor forward(const Stream& x, const Memory& memory,
-                        const torch::Tensor& residual = {}) const;
+  // [B,T,d] -> [B,T,d]. A sum is for inference only.
+  torch::Tensor forward(const Stream& x, const Memory& memory, const BranchSum& sum = {}) const;
   void initialise(torch::Generator& random) { projections_.initialise(random); }
 
  private:

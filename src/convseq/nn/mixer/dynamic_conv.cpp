@@ -24,7 +24,7 @@ torch::Tensor DynamicConv::step(const torch::Tensor& x, const MixerContext& cont
   const auto x1 = gated(x, context.lengths);
   return output_->forward(ops::dynamic_conv_step(x1, taps_->forward(x1), tap_options(), geometry_,
                                                  ring_of(state, context)),
-                          context.residual);
+                          context.sum);
 }
 
 void DynamicConv::initialise(torch::Generator& random) {

@@ -31,7 +31,7 @@ torch::Tensor GatedConv::step(const torch::Tensor& x, const MixerContext& contex
   const auto x1 = ops::mask_padding(gates.input, context.lengths);
   return output_->forward(
       gates.output * ops::conv_step(x1, taps_for(state), geometry_, ring_of(state, context)),
-      context.residual);
+      context.sum);
 }
 
 }  // namespace convseq::nn

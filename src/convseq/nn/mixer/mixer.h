@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "convseq/nn/branch_sum.h"
 #include "convseq/nn/stream.h"
 #include "convseq/ops/geometry.h"
 #include "convseq/ops/lengths.h"
@@ -22,7 +23,7 @@ struct MixerContext {
   // In a step with a state of fixed capacity: [B] int64, the position of each row. The bias is then
   // indexed by distance.
   torch::Tensor positions = {};
-  torch::Tensor residual = {};  // added to the output of a step; undefined: none
+  BranchSum sum = {};  // of a step's output
 };
 
 // Row i becomes the former row rows[i]. In place if the number of rows is unchanged.

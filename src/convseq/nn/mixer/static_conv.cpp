@@ -35,7 +35,7 @@ torch::Tensor StaticConv::step(const torch::Tensor& x, const MixerContext& conte
       options_.glu
           ? ops::glu_conv_step(projected, taps, context.lengths, geometry_, ring)
           : ops::conv_step(ops::mask_padding(projected, context.lengths), taps, geometry_, ring),
-      context.residual);
+      context.sum);
 }
 
 void StaticConv::initialise(torch::Generator& random) {

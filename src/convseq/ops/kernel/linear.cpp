@@ -6,6 +6,7 @@
 #include "convseq/kernels/matmul.h"
 #include "convseq/ops/double_backward.h"
 #include "convseq/ops/kernel/cuda_launch.h"
+#include "convseq/ops/norm.h"
 
 namespace convseq::ops {
 namespace {
@@ -204,6 +205,36 @@ torch::Tensor add_relu_feed_forward(const torch::Tensor& residual, const torch::
   return add_linear(residual, times_transpose(x, up, Epilogue::Relu), down);
 }
 
+torch::Tensor add_normed_linear(const torch::Tensor& residual, const torch::Tensor& x,
+                                const torch::Tensor& weight, const LayerNormParameters& norm) {
+  const c10::DeviceGuard guard(x.device());
+  const auto rows = as_rows(x), added = residual.contiguous();
+  const auto out = empty_rows(x, weight.size(0));
+  kernels::Matmul matmul{.rows = rows.size(0),
+                         .columns = weight.size(0),
+                         .inner = weight.size(1),
+                         .a = matrix(rows),
+                         .b = transpose_of(weight)};
+  set_output(matmul, out);
+  if (!kernels::has_matmul_norm(matmul)) {
+    return add_layer_norm(residual, times_transpose(x, weight), norm.weight, norm.bias, norm.eps);
+  }
+  matmul.constant_b = !torch::GradMode::is_enabled();
+  kernels::matmul_norm_cuda({.matmul = matmul,
+                             .weight = norm.weight.const_data_ptr(),
+                             .bias = norm.bias.const_data_ptr(),
+                             .residual = added.const_data_ptr(),
+                             .eps = static_cast<float>(norm.eps)},
+                            current_cuda_stream());
+  return out;
+}
+
+torch::Tensor add_normed_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
+                                           const torch::Tensor& up, const torch::Tensor& down,
+                                           const LayerNormParameters& norm) {
+  return add_normed_linear(residual, times_transpose(x, up, Epilogue::Relu), down, norm);
+}
+
 }  // namespace kernel
 
 bool has_add_linear_kernel(const torch::Tensor& residual, const torch::Tensor& x,
@@ -213,6 +244,14 @@ bool has_add_linear_kernel(const torch::Tensor& residual, const torch::Tensor& x
       (residual.requires_grad() || x.requires_grad() || weight.requires_grad());
   return has_linear_kernel(x, weight) && !wants_gradients &&
          residual.scalar_type() == x.scalar_type() && weight.size(0) % kAligned == 0;
+}
+
+bool has_add_normed_linear_kernel(const torch::Tensor& residual, const torch::Tensor& x,
+                                  const torch::Tensor& weight, const LayerNormParameters& norm) {
+  const auto is_row = [&](const torch::Tensor& each) {
+    return each.is_contiguous() && each.scalar_type() == x.scalar_type();
+  };
+  return has_add_linear_kernel(residual, x, weight) && is_row(norm.weight) && is_row(norm.bias);
 }
 
 bool has_linear_kernel(const torch::Tensor& x, const torch::Tensor& weight) {

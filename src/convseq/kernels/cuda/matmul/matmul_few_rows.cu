@@ -1,124 +1,40 @@
+#include "convseq/kernels/cuda/matmul/few_rows_tile.cuh"
 #include "convseq/kernels/cuda/matmul/matmul_few_rows.h"
-#include "convseq/kernels/cuda/tensor_core.cuh"
+#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
 
-constexpr int kChunk = 32;     // of the inner dimension, per warp and load
-constexpr int kLoads = 2;      // chunks in flight at once
-constexpr int kTileRows = 16;  // of a matrix instruction
-constexpr int kTileColumns = 8;
+using few_rows::BlockTile;
+using few_rows::kTileColumns;
+using few_rows::kTileRows;
+using few_rows::WarpTile;
+
 constexpr int kMostRows = 64;
 
-// Eight neighbouring values of a row, or zeros.
-__device__ uint4 load_eight(const bf16* from, bool real) {
-  return real ? *reinterpret_cast<const uint4*>(from) : uint4{0, 0, 0, 0};
-}
-
-// out[r,c] = Σ_i a[r,i] b[c,i]. A block computes all rows of kColumnTiles · 8 columns; its warps
-// share the inner dimension and add up their sums in shared memory. Each lane loads 16 bytes of a
-// row of a or b: the matrix instructions take the inner dimension in the order of these loads,
-// which is the same for a and b.
-template <int kRowTiles, int kColumnTiles, int kWarps>
+// out[r,c] = Σ_i a[r,i] b[c,i]. A block computes kRowTiles · 16 rows of kColumnTiles · 8 columns.
+template <int kRowTiles, int kColumnTiles, int kWarps, int kLoads>
 __global__ void __launch_bounds__(kWarps* kLanes) few_rows_matmul_kernel(Matmul matmul) {
-  constexpr int kPairs = kRowTiles * kColumnTiles * 2 * kLanes;  // of neighbouring outputs
-  __shared__ float2 partial[kWarps][kPairs];
-  const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
-  const int rows = static_cast<int>(matmul.rows), columns = static_cast<int>(matmul.columns);
-  const int inner = static_cast<int>(matmul.inner);
+  using Block = BlockTile<kRowTiles, kColumnTiles, kWarps>;
+  __shared__ Block block;
+  const int first_row = blockIdx.y * kRowTiles * kTileRows;
   const int first_column = blockIdx.x * kColumnTiles * kTileColumns;
-  const int own = lane / 4, part = lane % 4 * 8;  // a lane's row of each tile, and its values
-
-  // Rows and columns beyond the matrices repeat the last one and are not stored.
-  const bf16 *a[kRowTiles][2], *b[kColumnTiles];
-#pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = min(m * kTileRows + half * 8 + own, rows - 1);
-      a[m][half] = static_cast<const bf16*>(matmul.a.values) + row * matmul.a.stride + part;
-    }
-  }
-#pragma unroll
-  for (int n = 0; n < kColumnTiles; ++n) {
-    const int column = min(first_column + n * kTileColumns + own, columns - 1);
-    b[n] = static_cast<const bf16*>(matmul.b.values) + column * matmul.b.stride + part;
-  }
-
-  uint4 b_values[kLoads][kColumnTiles];
-  const auto load_b = [&](int first) {
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int at = first + i * kWarps * kChunk;
-#pragma unroll
-      for (int n = 0; n < kColumnTiles; ++n) {
-        b_values[i][n] = load_eight(b[n] + at, at + part < inner);
-      }
-    }
-  };
-  const int start = warp * kChunk;
-  if (matmul.constant_b) load_b(start);
+  WarpTile<kRowTiles, kColumnTiles, kWarps, kLoads> tile(matmul, first_row, first_column);
+  if (matmul.constant_b) tile.load_first_b();
   grid_dependency_wait();
-  if (!matmul.constant_b) load_b(start);
-
+  if (!matmul.constant_b) tile.load_first_b();
   float sums[kRowTiles][kColumnTiles][4] = {};
-  for (int first = start; first < inner; first += kLoads * kWarps * kChunk) {
-    if (first != start) load_b(first);
-    uint4 a_values[kLoads][kRowTiles][2];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int at = first + i * kWarps * kChunk;
-#pragma unroll
-      for (int m = 0; m < kRowTiles; ++m) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          a_values[i][m][half] = load_eight(a[m][half] + at, at + part < inner);
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-#pragma unroll
-      for (int m = 0; m < kRowTiles; ++m) {
-        const uint4 low = a_values[i][m][0], high = a_values[i][m][1];
-        const unsigned first_half[4] = {low.x, high.x, low.y, high.y};
-        const unsigned second_half[4] = {low.z, high.z, low.w, high.w};
-#pragma unroll
-        for (int n = 0; n < kColumnTiles; ++n) {
-          mma_m16n8k16(sums[m][n], first_half, b_values[i][n].x, b_values[i][n].y);
-          mma_m16n8k16(sums[m][n], second_half, b_values[i][n].z, b_values[i][n].w);
-        }
-      }
-    }
-  }
-
-#pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
-#pragma unroll
-    for (int n = 0; n < kColumnTiles; ++n) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        partial[warp][((m * kColumnTiles + n) * 2 + half) * kLanes + lane] = {
-            sums[m][n][2 * half], sums[m][n][2 * half + 1]};
-      }
-    }
-  }
+  tile.multiply(sums);
+  block.store(sums);
   __syncthreads();
-  for (int pair = threadIdx.x; pair < kPairs; pair += kWarps * kLanes) {
-    float2 sum = partial[0][pair];
-#pragma unroll
-    for (int w = 1; w < kWarps; ++w) {
-      sum.x += partial[w][pair].x;
-      sum.y += partial[w][pair].y;
-    }
-    const int of_lane = pair % kLanes, half = pair / kLanes % 2, tile = pair / (2 * kLanes);
-    const int row = tile / kColumnTiles * kTileRows + half * 8 + of_lane / 4;
-    const int column = first_column + tile % kColumnTiles * kTileColumns + of_lane % 4 * 2;
-    if (row >= rows) continue;
+  for (int pair = threadIdx.x; pair < Block::kPairs; pair += kWarps * kLanes) {
+    const float2 sum = block.sum(pair);
+    const int row = first_row + Block::row(pair), column = first_column + Block::column(pair);
+    if (row >= matmul.rows) continue;
     const float values[2] = {sum.x, sum.y};
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (column + i >= columns) continue;
+      if (column + i >= matmul.columns) continue;
       const int64_t at = row * matmul.out_stride + column + i;
       float value = values[i];
       if (matmul.epilogue == Epilogue::Relu) {
@@ -131,12 +47,17 @@ __global__ void __launch_bounds__(kWarps* kLanes) few_rows_matmul_kernel(Matmul 
   }
 }
 
-template <int kRowTiles, int kColumnTiles, int kWarps>
+template <int kRowTiles, int kColumnTiles, int kWarps, int kLoads = 2>
 void launch(const Matmul& matmul, cudaStream_t stream) {
-  const auto blocks =
-      static_cast<unsigned>(ceil_div<int64_t>(matmul.columns, kColumnTiles * kTileColumns));
-  launch_dependent(few_rows_matmul_kernel<kRowTiles, kColumnTiles, kWarps>, blocks, kWarps * kLanes,
-                   0, stream, matmul);
+  const auto kernel = few_rows_matmul_kernel<kRowTiles, kColumnTiles, kWarps, kLoads>;
+  prefer_shared_memory(kernel);
+  const auto blocks = [](int64_t size, int64_t of_block) {
+    return static_cast<unsigned>(ceil_div(size, of_block));
+  };
+  launch_dependent(kernel,
+                   dim3(blocks(matmul.columns, kColumnTiles * kTileColumns),
+                        blocks(matmul.rows, kRowTiles * kTileRows)),
+                   kWarps * kLanes, 0, stream, matmul);
 }
 
 // More columns per block where there are many, so that all blocks run at once and a is read less
@@ -158,14 +79,18 @@ bool is_matrix_of_packs(const Matrix& matrix) {
   return is_aligned(matrix.values) && matrix.stride % 8 == 0;
 }
 
-// Every block reads all of a. With several tiles of rows cuBLASLt is faster where there are many
-// columns, or where columns and inner dimension are both large (3.9 against 5.3 µs for 64 rows,
-// 768 columns and an inner dimension of 768 on an H200).
+// Where columns and inner dimension are both large, a block of all rows would read too much of a.
+bool splits_rows(const Matmul& matmul) {
+  constexpr int64_t kWide = 768;
+  return matmul.rows > 2 * kTileRows && matmul.columns >= kWide && matmul.inner >= kWide;
+}
+
+// With several tiles of rows cuBLASLt is faster where there are many columns.
 bool reads_a_too_often(const Matmul& matmul) {
-  constexpr int64_t kMostOutputs = 64 * 8192, kWide = 768;
-  const int64_t tiles = ceil_div<int64_t>(matmul.rows, kTileRows);
-  return (tiles > 1 && matmul.rows * matmul.columns > kMostOutputs) ||
-         (tiles > 2 && matmul.columns >= kWide && matmul.inner >= kWide);
+  constexpr int64_t kMostOutputs = 64 * 8192, kMostSplitColumns = 1536, kMostSplitInner = 1024;
+  return (matmul.rows > kTileRows && matmul.rows * matmul.columns > kMostOutputs) ||
+         (splits_rows(matmul) &&
+          (matmul.columns > kMostSplitColumns || matmul.inner > kMostSplitInner));
 }
 
 }  // namespace
@@ -180,6 +105,7 @@ bool has_few_rows_matmul(const Matmul& matmul) {
 
 void few_rows_matmul(const Matmul& matmul, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
+  if (splits_rows(matmul)) return launch<1, 6, 8, 3>(matmul, stream);
   switch (ceil_div<int64_t>(matmul.rows, kTileRows)) {
     case 1:
       return launch_tiles<1>(matmul, stream);
