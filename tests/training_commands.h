@@ -96,9 +96,22 @@ inline std::string program_line(const std::string& arguments) {
   return "env OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 " CONVSEQ_PROGRAM " " + arguments;
 }
 
+inline Outcome run_command(const std::string& arguments) {
+  return run_shell(program_line(arguments));
+}
+
 inline void expect_success(const std::string& arguments) {
-  const Outcome outcome = run_shell(program_line(arguments));
+  const Outcome outcome = run_command(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.output;
+}
+
+// What a command prints with --json: one line, after whatever went to standard error.
+inline Json report_of(const std::string& arguments) {
+  const Outcome outcome = run_command(arguments + " --json");
+  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.output;
+  const size_t newline = outcome.output.rfind('\n', outcome.output.size() - 2);
+  return parse_json(outcome.output.substr(newline == std::string::npos ? 0 : newline + 1),
+                    "the report");
 }
 
 // Every line of a .jsonl file is JSON, or this fails.

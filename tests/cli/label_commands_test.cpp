@@ -5,22 +5,12 @@ namespace convseq {
 namespace fs = std::filesystem;
 using testing::commands;
 using testing::Outcome;
+using testing::run_command;
 using testing::TempFolder;
 
 namespace {
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(testing::program_line(arguments));
-}
-
-Json report_of(const std::string& arguments) {
-  const Outcome outcome = run(arguments + " --quiet --json");
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.output;
-  const size_t begin = outcome.output.find("{\"scores\"");
-  EXPECT_NE(begin, std::string::npos) << outcome.output;
-  return parse_json(outcome.output.substr(begin, outcome.output.find('\n', begin) - begin),
-                    "report");
-}
+Json report_of(const std::string& arguments) { return testing::report_of(arguments + " --quiet"); }
 
 double metric(const Json& report, const std::string& name) {
   for (const Json& score : report["scores"]) {
@@ -84,7 +74,7 @@ TEST_F(LabelCommands, AMultiLabelModelIsTrainedEvaluatedAndCalibrated) {
   EXPECT_EQ(read_json_file(fs::path(model_) / "calibration.json"), fitted["calibration"]);
 
   const Outcome other =
-      run(evaluate + validation_ + " --source '{text}' --target '{river}' --labels 0,1");
+      run_command(evaluate + validation_ + " --source '{text}' --target '{river}' --labels 0,1");
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.output.find("which is no label of validation.csv; use --no-calibration"),
             std::string::npos)
@@ -112,7 +102,7 @@ TEST_F(LabelCommands, AThresholdOfOneLabelIsFittedAndApplied) {
 
 TEST_F(LabelCommands, RefuseWhatDoesNotFit) {
   const auto expect_refusal = [](const std::string& arguments, const std::string& named) {
-    const Outcome outcome = run(arguments);
+    const Outcome outcome = run_command(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << arguments << "\n" << outcome.output;
     EXPECT_NE(outcome.output.find(named), std::string::npos) << outcome.output;
   };

@@ -6,16 +6,12 @@ namespace fs = std::filesystem;
 using testing::commands;
 using testing::expect_success;
 using testing::Outcome;
+using testing::report_of;
+using testing::run_command;
 using testing::run_convseq;
 using testing::TempFolder;
 
 namespace {
-
-Json json_of(const std::string& arguments) {
-  const Outcome outcome = run_convseq(arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.output;
-  return parse_json(outcome.output, arguments);
-}
 
 uintmax_t bytes_in(const fs::path& folder) {
   uintmax_t bytes = 0;
@@ -50,12 +46,12 @@ TEST(QuantizeCommand, PrintsSizesAndTheScoresThatEvaluateFinds) {
       const std::string out = (folder / fmt::format("{}-{}", type, pooled)).string();
       const std::string task = commands().task("pair_1");
       const Json found =
-          json_of(fmt::format("quantize {} {} --{} {} --quiet", tuned(pooled), out, type, task));
+          report_of(fmt::format("quantize {} {} --{} {} --quiet", tuned(pooled), out, type, task));
       EXPECT_EQ(found.at("bytes"), bytes_in(out));
       EXPECT_GT(found.at("bytes_before"), found.at("bytes"));
       EXPECT_EQ(found.at("examples"), 24);
       for (const auto& [when, model] : {std::pair{"before", tuned(pooled)}, {"after", out}}) {
-        const Json evaluated = json_of(
+        const Json evaluated = report_of(
             fmt::format("evaluate {} {} --split test --device cpu --no-nll --quiet", model, task));
         for (const auto& [key, value] : found.at(when).items()) {
           EXPECT_EQ(evaluated.at(key), value) << when << " " << key;
@@ -82,8 +78,10 @@ TEST(QuantizeCommand, ItsModelsAreTunedInspectedAndReplaced) {
   expect_success(fmt::format("quantize {} {} --int8", tuned(false), int8));
   expect_success("inspect " + int8);
   expect_success(commands().finetune(out, {{"--from", int8}}));
-  EXPECT_EQ(json_of("inspect " + out).at("config"),
-            json_of("inspect " + tuned(false)).at("config"));
+  const auto shown_config = [](const std::string& model) {
+    return parse_json(run_command("inspect " + model + " --json").output, model).at("config");
+  };
+  EXPECT_EQ(shown_config(out), shown_config(tuned(false)));
   expect_refusal(fmt::format("quantize {} {} --bf16", tuned(false), int8), "--force");
   expect_success(fmt::format("quantize {} {} --bf16 --force", tuned(false), int8));
   expect_success(commands().finetune((folder / "bf16").string(), {{"--from", int8}}));

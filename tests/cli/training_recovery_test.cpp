@@ -12,22 +12,11 @@ using testing::CommandFlags;
 using testing::commands;
 using testing::expect_success;
 using testing::Outcome;
+using testing::report_of;
+using testing::run_command;
 using testing::TempFolder;
 
 namespace {
-
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(testing::program_line(arguments));
-}
-
-// A report as JSON is one line, after whatever went to standard error.
-Json report_of(const std::string& arguments) {
-  const Outcome outcome = run(arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-  const size_t newline = outcome.output.rfind('\n', outcome.output.size() - 2);
-  return parse_json(outcome.output.substr(newline == std::string::npos ? 0 : newline + 1),
-                    "the report");
-}
 
 std::string weights_of(const fs::path& out) { return read_text_file(out / "model.safetensors"); }
 
@@ -104,7 +93,7 @@ TEST(TrainingEnds, ByTheLimitThatComesFirst) {
     const Json again = report_of(commands().pretrain(out.string(), table[i].flags));
     EXPECT_EQ(testing::without_pace(again), testing::without_pace(report));
   }
-  const Outcome text = run(commands().pretrain((folder / "0").string(), table[0].flags));
+  const Outcome text = run_command(commands().pretrain((folder / "0").string(), table[0].flags));
   EXPECT_NE(text.output.find("; no steps were left to do"), std::string::npos) << text.output;
 }
 
@@ -188,7 +177,7 @@ TEST(DamagedCheckpoint, IsReportedAndTheOneBeforeItTaken) {
       const fs::path damaged = out / "checkpoint-00000012" / file;
       write_over(damaged, damage(read_text_file(damaged)));
       fs::remove(out / "model.safetensors");
-      const Outcome outcome = run(commands().pretrain(out.string(), {{"--quiet", ""}}));
+      const Outcome outcome = run_command(commands().pretrain(out.string(), {{"--quiet", ""}}));
       EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
       for (const std::string& said :
            {"damaged checkpoint, using the one before it: " + out.string(), std::string(file),
@@ -217,7 +206,7 @@ TEST(DamagedCheckpoint, IsNoReasonToBeginAnewUnasked) {
   const fs::path out = copy_of_whole_run(folder, "out");
   for (const char* each : {"checkpoint-00000008", "checkpoint-00000012"})
     write_over(out / each / "trainer_state.json", "{}");
-  const Outcome refused = run(commands().pretrain(out.string()));
+  const Outcome refused = run_command(commands().pretrain(out.string()));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(
       refused.output.find(
@@ -242,7 +231,7 @@ TEST(BestModel, ThatIsDamagedIsNamedAndOneThatIsGoneIsMadeAgain) {
   expect_success(command("12"));
   const fs::path best = folder / "out" / "best", weights = best / "model.safetensors";
   write_over(weights, read_text_file(weights).substr(0, 4000));
-  const Outcome refused = run(command("16"));
+  const Outcome refused = run_command(command("16"));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.output.find(fmt::format("convseq: {}: its checksum is not the one it was "
                                             "written with; remove {} to continue without it\n",
@@ -283,7 +272,7 @@ TEST(RunFolder, IsOneRunsAtATime) {
   ASSERT_TRUE(process.wait_until([&] { return lines_of_metrics(out) >= 2; }));
   folder.file("out/best.tmp-1", "being written by the first");
   for (const std::string& second : {first, commands().finetune(out.string())}) {
-    const Outcome refused = run(second);
+    const Outcome refused = run_command(second);
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.output.find("convseq: " + out.string() + ": process "), std::string::npos)
         << refused.output;
@@ -302,7 +291,7 @@ TEST(RunFolder, ThatHoldsSomethingElseIsLeftAlone) {
        {commands().pretrain((folder / "mine").string()),
         commands().finetune((folder / "mine").string()),
         commands().finetune((folder / "mine").string(), {{"--fresh", " "}})}) {
-    const Outcome refused = run(command);
+    const Outcome refused = run_command(command);
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.output.find(": is not empty and no training run (it holds config.json); "),
               std::string::npos)
@@ -322,7 +311,7 @@ TEST(DryRun, SaysWhatARunWouldTakeAndWritesNothing) {
     EXPECT_GT(plan["seconds_per_step"], 0);
     EXPECT_GT(plan["source_tokens_per_step"], 10);
     EXPECT_GT(plan["peak_memory_bytes"], 1'000'000);
-    EXPECT_NE(run(command).output.find(": dry run: "), std::string::npos);
+    EXPECT_NE(run_command(command).output.find(": dry run: "), std::string::npos);
     EXPECT_FALSE(fs::exists(out));
   }
 }
@@ -388,7 +377,7 @@ TEST(FullDisk, IsNamedByTheLogToo) {
   TempFolder folder;
   fs::create_directory(folder / "out");
   fs::create_symlink("/dev/full", folder / "out" / "metrics.jsonl");
-  const Outcome outcome = run(commands().pretrain((folder / "out").string()));
+  const Outcome outcome = run_command(commands().pretrain((folder / "out").string()));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.output.find(
                 "/metrics.jsonl: cannot write: No space left on device; there is no earlier "),
@@ -429,7 +418,7 @@ void expect_same_course(const fs::path& metrics, const fs::path& expected) {
 TEST(OldRuns, GoOnAsTheVersionThatBeganThemWouldHave) {
   TempFolder folder;
   const fs::path old = old_runs(folder);
-  const Outcome pretrained = run(fmt::format(
+  const Outcome pretrained = run_command(fmt::format(
       "pretrain {0}/pretrain --corpus {0}/shards --tokenizer {0} --set d_model=8 d_ff=8 heads=1 "
       "d_kv=8 conv_heads=2 encoder_layers=1 decoder_layers=1 --batch 4 --source 32 --target 16 "
       "--warmup 2 --schedule constant --steps 8 --log-every 1 --keep 1 --device cpu",
@@ -442,7 +431,7 @@ TEST(OldRuns, GoOnAsTheVersionThatBeganThemWouldHave) {
 TEST(OldRuns, OfFinetuningGoOnToo) {
   TempFolder folder;
   const fs::path old = old_runs(folder);
-  const Outcome tuned = run(fmt::format(
+  const Outcome tuned = run_command(fmt::format(
       "finetune {0}/finetune {0}/task/task.json --from {0}/pretrain --batch 8 --warmup 2 "
       "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu",
       old.string()));
@@ -505,9 +494,9 @@ TEST(TrainedModel, RemembersItsTemplateLabelsAndLimits) {
     EXPECT_EQ(report["rows"]["rows"], 40);
     EXPECT_EQ(report["task"], "reviews.csv");
     EXPECT_EQ(report["files"], Json::array({newer}));
-    const Outcome read = run(fmt::format("evaluate {} {} --quiet", out, newer));
+    const Outcome read = run_command(fmt::format("evaluate {} {} --quiet", out, newer));
     EXPECT_EQ(read.output.substr(0, read.output.find('\n')), "newer.csv:") << read.output;
-    const Outcome refused = run(fmt::format("evaluate {} {} --quiet", out, unlabelled));
+    const Outcome refused = run_command(fmt::format("evaluate {} {} --quiet", out, unlabelled));
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.output.find("has no column text; it has: words"), std::string::npos)
         << refused.output;
@@ -521,7 +510,8 @@ TEST(Predictions, AreCheckedBeforeTheWorkAndNeverReplaceWhatIsRead) {
   const fs::path data = fs::path(task).parent_path() / "test.jsonl";
   const std::string before = read_text_file(data);
   const auto evaluate = [&](const std::string& predictions) {
-    return run(fmt::format("evaluate {} {} --quiet --predictions {}", out, task, predictions));
+    return run_command(
+        fmt::format("evaluate {} {} --quiet --predictions {}", out, task, predictions));
   };
   EXPECT_NE(evaluate(data.string()).output.find(": is read by this command; "), std::string::npos);
   EXPECT_EQ(read_text_file(data), before);

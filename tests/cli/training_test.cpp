@@ -7,13 +7,10 @@ namespace fs = std::filesystem;
 using testing::CommandFlags;
 using testing::commands;
 using testing::Outcome;
+using testing::run_command;
 using testing::TempFolder;
 
 namespace {
-
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(testing::program_line(arguments));
-}
 
 // Lines of the log, "12:34:56 info …", may stand before the error.
 std::string error_of(const Outcome& outcome) {
@@ -24,7 +21,7 @@ std::string error_of(const Outcome& outcome) {
 }
 
 void expect_refusal(const std::string& arguments, const std::string& named) {
-  const Outcome outcome = run(arguments);
+  const Outcome outcome = run_command(arguments);
   const std::string error = error_of(outcome);
   EXPECT_EQ(outcome.exit_code, 2) << arguments << "\n" << outcome.output;
   EXPECT_NE(error.find(named), error.npos) << named << " is not in\n" << error;
