@@ -22,6 +22,7 @@ void add_man(CLI::App& program);
 void add_predict(CLI::App& program);
 void add_pretrain(CLI::App& program);
 void add_quantize(CLI::App& program);
+void add_study(CLI::App& program);
 void add_synth(CLI::App& program);
 void add_task(CLI::App& program);
 void add_tokenize(CLI::App& program);

@@ -28,6 +28,7 @@ void add_program_commands(CLI::App& program) {
   add_convert(program);
   add_quantize(program);
   add_synth(program);
+  add_study(program);
   add_bench(program);
 }
 

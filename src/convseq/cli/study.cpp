@@ -1,0 +1,288 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "convseq/base/counted.h"
+#include "convseq/base/log.h"
+#include "convseq/cli/commands.h"
+#include "convseq/cli/commit.h"
+#include "convseq/cli/options/engine_flags.h"
+#include "convseq/cli/options/options.h"
+#include "convseq/cli/options/training_flags.h"
+#include "convseq/cli/signals.h"
+#include "convseq/study/run/check.h"
+#include "convseq/study/run/overview.h"
+#include "convseq/study/run/worker.h"
+#include "convseq/study/run/worker_pool.h"
+
+namespace convseq::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct StudyFlags {
+  std::string study;
+  std::string out;   // empty: studies/NAME
+  std::string data;  // empty: as the study file says
+  std::vector<std::string> only;
+  bool json = false;
+  // of run
+  int64_t jobs = 1;
+  double minutes = 0, grace = 1;
+  DeviceChoice device = DeviceChoice::Auto;
+  bool retry = false, keep_models = false;
+  bool check = false, no_check = false, worker = false;
+  // of merge
+  std::vector<std::string> sources;
+};
+
+// A study file, its folder and its plan.
+struct OpenStudy {
+  OpenStudy(const StudyFlags& flags, bool create)
+      : study(Study::load(flags.study)),
+        folder(flags.out.empty() ? fs::path("studies") / study.name : fs::path(flags.out), create),
+        digests(fs::exists(folder.path()) ? folder.path() / "digests.json" : fs::path()),
+        plan(study, flags.data, digests),
+        only(flags.only) {
+    look();
+  }
+
+  void look() {
+    folder.refresh(plan);
+    plan.choose([&](const std::string& id) { return folder.result(id); });
+  }
+
+  // Ids depend on the contents of the data, so without it no result belongs to the plan.
+  void write_scores() {
+    look();
+    if (digests.missing().empty()) folder.write_scores(plan);
+  }
+
+  StudyOverview overview() { return convseq::overview(plan, folder, only, digests); }
+
+  Study study;
+  StudyFolder folder;
+  DataDigests digests;
+  StudyPlan plan;
+  CellFilter only;
+};
+
+void print(const StudyFlags& flags, const StudyOverview& overview, const std::string& text) {
+  fmt::print("{}", flags.json ? overview.to_json().dump() + "\n" : text);
+}
+
+void plan_study(const StudyFlags& flags) {
+  OpenStudy open(flags, false);
+  const StudyOverview overview = open.overview();
+  print(flags, overview, overview.plan_text());
+}
+
+void show_status(const StudyFlags& flags) {
+  OpenStudy open(flags, false);
+  require(fs::exists(open.folder.path()), "{}: no such folder", open.folder.path().string());
+  open.write_scores();
+  const StudyOverview overview = open.overview();
+  print(flags, overview, overview.status_text());
+}
+
+void merge_results(const StudyFlags& flags) {
+  OpenStudy open(flags, true);
+  const MergeReport report =
+      open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));
+  for (const std::string& line : report.differences) log::warning("{}", line);
+  open.write_scores();
+  fmt::print("{}: {} taken in, {} known\n", open.folder.path().string(),
+             counted(report.added, "result"), report.known);
+}
+
+WorkerOptions worker_options(const StudyFlags& flags, const OpenStudy& open) {
+  return {.only = open.only,
+          .limit = {.minutes = flags.minutes, .grace = flags.grace},
+          .interrupted = interrupted};
+}
+
+CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const TimeLimit& limit) {
+  return {open.plan,
+          open.folder,
+          {.device = device_of(flags.device),
+           .commit = kCommit,
+           .threads = std::max(1u, std::thread::hardware_concurrency()),
+           .keep_models = flags.keep_models,
+           .stop = [limit] { return interrupted() || limit.must_end(); }}};
+}
+
+void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
+  const fs::path record = open.folder.path() / "check.json";
+  const bool from_elsewhere = !open.folder.merged().empty() && !fs::exists(record);
+  if (flags.no_check || flags.worker || (!flags.check && !from_elsewhere)) return;
+  const WorkerOptions options = worker_options(flags, open);
+  CellRunner runner = make_runner(flags, open, options.limit);
+  log::set_level(log::Level::Warning);
+  const auto found = reproduce_a_cell(open.plan, open.folder, runner, options);
+  log::set_level(log::Level::Info);
+  if (!found) {
+    log::warning("no stored result of a run from scratch to reproduce");
+    return;
+  }
+  if (!found->holds()) {
+    throw Error("not reproduced: " + found->describe(), Error::Cause::Failure);
+  }
+  log::info("reproduced: {}", found->describe());
+  write_json_file(record, {{"cell", found->cell},
+                           {"metric", found->metric},
+                           {"stored", found->stored},
+                           {"again", found->again},
+                           {"tolerance", found->tolerance},
+                           {"commit", kCommit}});
+}
+
+// This program again, as one worker.
+std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy& open) {
+  std::vector<std::string> command = {fs::read_symlink("/proc/self/exe").string(),
+                                      "study",
+                                      "run",
+                                      flags.study,
+                                      "--out",
+                                      open.folder.path().string(),
+                                      "--worker",
+                                      "--device",
+                                      std::string(name_of(flags.device))};
+  const auto add = [&](const char* flag, const std::string& value) {
+    command.insert(command.end(), {flag, value});
+  };
+  if (!flags.data.empty()) add("--data", flags.data);
+  if (flags.minutes > 0) add("--minutes", fmt::format("{}", flags.minutes));
+  add("--grace", fmt::format("{}", flags.grace));
+  for (const std::string& condition : flags.only) add("--only", condition);
+  if (flags.keep_models) command.emplace_back("--keep-models");
+  return command;
+}
+
+void run_pool(const StudyFlags& flags, OpenStudy& open) {
+  const auto cores = std::max<int64_t>(1, std::thread::hardware_concurrency());
+  const std::string threads = std::to_string(std::max<int64_t>(1, cores / flags.jobs));
+  ::setenv("OMP_NUM_THREADS", threads.c_str(), /*overwrite=*/0);
+  run_workers(open.folder, open.plan,
+              {.command = worker_command(flags, open),
+               .workers = flags.jobs,
+               .interrupted = interrupted,
+               .each_minute = [&] { open.write_scores(); }});
+}
+
+void run_one_worker(const StudyFlags& flags, OpenStudy& open) {
+  const WorkerOptions options = worker_options(flags, open);
+  CellRunner runner = make_runner(flags, open, options.limit);
+  work_on(open.plan, open.folder, runner, options);
+}
+
+void run_study(const StudyFlags& flags) {
+  OpenStudy open(flags, true);
+  for (const std::string& file : open.digests.missing()) {
+    fail("{}: no such data; {} names the folder that holds it", file, OptionName("data"));
+  }
+  end_on_signals();
+  if (flags.retry) {
+    for (const Cell& cell : open.plan.cells()) {
+      if (open.folder.has_failed(cell.id())) open.folder.forget_failure(cell.id());
+    }
+  }
+  check_reproduction(flags, open);
+  const bool work_left = !schedule(open.plan, open.folder, open.only).empty();
+  if (work_left) (flags.jobs > 1 ? run_pool : run_one_worker)(flags, open);
+  if (flags.worker) return;
+  open.write_scores();
+  const StudyOverview overview = open.overview();
+  print(flags, overview, overview.status_text());
+  throw_if_interrupted("{}: stopped; run the same command again to resume",
+                       open.folder.path().string());
+}
+
+void add_study_flags(CLI::App& command, StudyFlags& flags) {
+  command.add_option("STUDY,--study", flags.study, "Study file, or the name of a built-in study")
+      ->required();
+  command.add_option("--out", flags.out, "Folder of the study (default: studies/NAME)");
+  command.add_option("--data", flags.data, "Folder of the data (default: as the study file says)")
+      ->envname("CONVSEQ_DATA");
+}
+
+void add_only_flag(CLI::App& command, StudyFlags& flags) {
+  command
+      .add_option("--only", flags.only,
+                  "Only these cells: part, kind, model, mixer, start, task, learning_rate, seed")
+      ->type_name("NAME=VALUE,...")
+      ->delimiter(',');
+}
+
+void add_run_flags(CLI::App& command, StudyFlags& flags) {
+  add_count(command, "--jobs", flags.jobs, "Number of processes that work side by side",
+            {.max = 1024});
+  add_real(command, "--minutes", flags.minutes, "Begin no cell after N minutes",
+           {.above_min = true})
+      ->default_str("");
+  add_real(command, "--grace", flags.grace,
+           "Minutes after --minutes at which running cells are stopped");
+  add_device(command, flags.device);
+  command.add_flag("--retry", flags.retry, "Compute failed cells again");
+  command.add_flag("--keep-models", flags.keep_models, "Keep fine-tuned models, in cells/ID/run");
+  CLI::Option* check = command.add_flag(
+      "--check", flags.check,
+      "Compute one stored cell again first, and stop if its score differs (the default after "
+      "results of another machine were merged)");
+  command.add_flag("--no-check", flags.no_check, "Do not compute a stored cell again")
+      ->excludes(check);
+  command.add_flag("--worker", flags.worker,
+                   "Work as one of several processes: no check and no table at the end");
+}
+
+CLI::App* add_subcommand(CLI::App& study, const std::string& name, const std::string& description,
+                         const std::string& example, void (*run)(const StudyFlags&),
+                         const std::shared_ptr<StudyFlags>& flags) {
+  CLI::App* command = study.add_subcommand(name, description);
+  add_study_flags(*command, *flags);
+  command->footer("Example:\n  " + example);
+  command->callback([flags, run] { run(*flags); });
+  return command;
+}
+
+}  // namespace
+
+void add_study(CLI::App& program) {
+  CLI::App* study = program.add_subcommand(
+      "study", "Compare models, starts and tasks with several seeds; resumes an interrupted study");
+  study->require_subcommand(1);
+  study->footer("Example:\n  convseq study run demo --jobs 2");
+  const auto add = [&](const char* name, const char* description, const char* example,
+                       void (*run)(const StudyFlags&)) {
+    const auto flags = std::make_shared<StudyFlags>();
+    return std::pair(add_subcommand(*study, name, description, example, run, flags), flags);
+  };
+  {
+    const auto [command, flags] = add("plan", "Print the cells of a study and what they cost",
+                                      "convseq study plan mini --data data", plan_study);
+    add_only_flag(*command, *flags);
+    command->add_flag("--json", flags->json, "Print the table as JSON");
+  }
+  {
+    const auto [command, flags] =
+        add("run", "Compute the cells of a study; resumes where it was interrupted",
+            "convseq study run mini --jobs 6 --minutes 25 --only model=light", run_study);
+    add_only_flag(*command, *flags);
+    add_run_flags(*command, *flags);
+    command->add_flag("--json", flags->json, "Print the table as JSON");
+  }
+  {
+    const auto [command, flags] = add("status", "Print how far a study is, and write scores.jsonl",
+                                      "convseq study status mini", show_status);
+    add_only_flag(*command, *flags);
+    command->add_flag("--json", flags->json, "Print the table as JSON");
+  }
+  {
+    const auto [command, flags] = add("merge", "Take in the scores of another machine",
+                                      "convseq study merge mini other/scores.jsonl", merge_results);
+    command->add_option("SOURCE,--source", flags->sources, "Study folders or scores.jsonl files")
+        ->required();
+  }
+}
+
+}  // namespace convseq::cli

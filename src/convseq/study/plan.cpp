@@ -1,0 +1,378 @@
+#include "convseq/study/plan.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "convseq/base/nearest_name.h"
+#include "convseq/data/synth/family/task_family.h"
+#include "convseq/spec/presets.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+// Later objects take precedence.
+Json merged(std::initializer_list<Json> objects) {
+  Json all = Json::object();
+  for (const Json& each : objects) {
+    for (const auto& [key, value] : each.items()) all[key] = value;
+  }
+  return all;
+}
+
+Json describe_model(const ModelConfig& config) {
+  Json json = config.to_json();
+  json.erase("vocab_size");  // the tokenizer decides it
+  return json;
+}
+
+std::vector<std::string> synth_task_names(const StudySynth& synth) {
+  std::vector<std::string> names;
+  if (!synth.tasks) return names;
+  for (const auto& family : synth::make_families(*synth.tasks)) {
+    names.push_back("synth/" + family->describe().name);
+  }
+  return names;
+}
+
+std::vector<double> rates_of(const Study& study, const StudyPart& part,
+                             const StudyPlan::Group& group) {
+  for (const auto* rates : {&part.learning_rates, &study.task(group.task).learning_rates,
+                            &study.model(group.model).learning_rates}) {
+    if (!rates->empty()) return *rates;
+  }
+  return study.learning_rates;
+}
+
+// The main metric on the validation split; none for a failed run.
+std::optional<double> validation_score(const CellResult& result) {
+  const auto found = result.splits.find("validation");
+  if (!result.failed.empty() || found == result.splits.end()) return std::nullopt;
+  const auto& [name, value] = found->second.metrics.front();
+  const auto metric = enum_from_name<Metric>(name);
+  return !metric || higher_is_better(*metric) ? value : -value;
+}
+
+}  // namespace
+
+Task find_study_task(const StudyTask& chosen, const fs::path& synth_tasks) {
+  const bool synthetic = chosen.task.starts_with("synth/");
+  Task task = find_task(synthetic ? (synth_tasks / chosen.task.substr(6) / "task.json").string()
+                                  : chosen.task);
+  if (chosen.max_source_tokens > 0) task.max_source_tokens = chosen.max_source_tokens;
+  if (chosen.max_target_tokens > 0) task.max_target_tokens = chosen.max_target_tokens;
+  return task;
+}
+
+StudyPlan::StudyPlan(Study study, const fs::path& data, DataDigests& digests)
+    : study_(std::move(study)),
+      data_(data.empty() ? fs::path(study_.data) : data),
+      digests_(digests) {
+  const std::vector<std::string> synthetic = synth_task_names(study_.synth);
+  for (const auto& [name, task] : study_.tasks) {
+    require(!uses_synth(task.task) ||
+                std::find(synthetic.begin(), synthetic.end(), task.task) != synthetic.end(),
+            "task {}: {} is not among the study's synthetic tasks{}", name, task.task,
+            did_you_mean(task.task, synthetic));
+  }
+  for (size_t i = 0; i < study_.parts.size(); ++i) {
+    add_part(study_.parts[i], static_cast<int64_t>(i));
+  }
+  digests_.save();
+}
+
+const Cell* StudyPlan::find(const std::string& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &cells_[found->second];
+}
+
+void StudyPlan::add_part(const StudyPart& part, int64_t number) {
+  part_ = part.name;
+  part_number_ = number;
+  for (const std::string& model : part.models) {
+    for (const Start start : part.starts) {
+      if (part.tasks.empty() && start == Start::Pretrained) {  // only curves are wanted
+        const Group group{.part = part.name, .model = model, .task = {}, .start = start};
+        for (int64_t seed = 1; seed <= part.pretraining_seeds; ++seed) {
+          add_pretrain(part, group, seed);
+        }
+      }
+      for (const std::string& task : part.tasks) {
+        add_group(
+            part,
+            {.part = part.name, .model = model, .task = task, .start = start, .seeds = part.seeds});
+      }
+    }
+  }
+}
+
+void StudyPlan::add_group(const StudyPart& part, Group group) {
+  const std::vector<double> rates = rates_of(study_, part, group);
+  if (group.start != Start::Scratch) {  // these do not wait for the choice of a learning rate
+    for (int64_t seed = 1; seed <= std::min(part.pretraining_seeds, group.seeds); ++seed) {
+      add_pretrain(part, group, seed);
+    }
+  }
+  for (const double rate : rates) group.first_runs.push_back(add_finetune(part, group, rate, 1));
+  if (rates.size() == 1) {
+    group.chosen = rates.front();
+    for (int64_t seed = 2; seed <= group.seeds; ++seed) {
+      group.more_runs.push_back(add_finetune(part, group, rates.front(), seed));
+    }
+  }
+  groups_.push_back(std::move(group));
+}
+
+void StudyPlan::choose(const FindResult& find_result) {
+  for (Group& group : groups_) {
+    if (group.chosen || group.failed) continue;
+    std::optional<double> best;
+    double rate = 0;
+    bool complete = true;
+    for (const std::string& id : group.first_runs) {  // in order of the learning rate
+      const CellResult* result = find_result(id);
+      complete = complete && result != nullptr;
+      if (result == nullptr) continue;
+      const auto score = validation_score(*result);
+      if (!score || (best && *score <= *best)) continue;
+      best = score;
+      rate = find(id)->label.learning_rate;
+    }
+    if (!complete) continue;
+    group.failed = !best;
+    if (!best) continue;
+    group.chosen = rate;
+    const auto part = std::find_if(study_.parts.begin(), study_.parts.end(),
+                                   [&](const StudyPart& each) { return each.name == group.part; });
+    part_ = part->name;
+    part_number_ = part - study_.parts.begin();
+    for (int64_t seed = 2; seed <= group.seeds; ++seed) {
+      group.more_runs.push_back(add_finetune(*part, group, rate, seed));
+    }
+  }
+  digests_.save();
+}
+
+int64_t StudyPlan::unknown_runs() const {
+  int64_t count = 0;
+  for (const Group& group : groups_) {
+    if (!group.chosen && !group.failed) count += group.seeds - 1;
+  }
+  return count;
+}
+
+bool StudyPlan::is_chosen(const Cell& cell) const {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+    const auto has = [&](const std::vector<std::string>& ids) {
+      return std::find(ids.begin(), ids.end(), cell.id()) != ids.end();
+    };
+    return group.chosen && *group.chosen == cell.label.learning_rate &&
+           (has(group.first_runs) || has(group.more_runs));
+  });
+}
+
+std::string StudyPlan::add(CellKind kind, Json inputs, Cell cell) {
+  const std::string id = cell_id(kind, inputs);
+  if (const auto found = by_id_.find(id); found != by_id_.end()) {
+    std::vector<std::string>& parts = cells_[found->second].label.parts;
+    if (std::find(parts.begin(), parts.end(), part_) == parts.end()) parts.push_back(part_);
+    return id;
+  }
+  cell.label.id = id;
+  cell.label.kind = kind;
+  cell.label.parts = {part_};
+  cell.label.inputs = std::move(inputs);
+  if (cell.order.empty()) {
+    cell.order = {part_number_, static_cast<int64_t>(kind), std::ssize(cells_)};
+  }
+  by_id_[id] = cells_.size();
+  cells_.push_back(std::move(cell));
+  return id;
+}
+
+std::string StudyPlan::add_synth() {
+  return add(CellKind::Synth, study_.synth.json, {.label = {}, .work = SynthWork{study_.synth}});
+}
+
+Json StudyPlan::describe_files(const std::vector<std::string>& patterns) {
+  Json& files = files_[fmt::format("{}", fmt::join(patterns, "\n"))];
+  if (!files.is_null()) return files;
+  files = Json::array();
+  for (const std::string& pattern : patterns) {
+    if (uses_synth(pattern)) {
+      files.push_back({{"synth", add_synth()}, {"files", pattern}});
+      continue;
+    }
+    for (const std::string& digest : digests_.of_corpus((data_ / pattern).string())) {
+      files.push_back(digest);
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> StudyPlan::needs_of(const std::vector<std::string>& names) {
+  const bool synthetic = std::any_of(names.begin(), names.end(),
+                                     [&](const std::string& name) { return uses_synth(name); });
+  return synthetic ? std::vector{add_synth()} : std::vector<std::string>{};
+}
+
+std::string StudyPlan::add_tokenizer() {
+  const StudyTokenizer& given = study_.tokenizer;
+  if (!given.path.empty()) {
+    const fs::path path = given.path;
+    const fs::path file = fs::is_directory(path) ? path / "spiece.model" : path;
+    return add(CellKind::Tokenizer, {{"model", digests_.of(file)}},
+               {.label = {}, .work = TokenizerWork{given, {}}});
+  }
+  const StudyCorpus& corpus = study_.corpora.at(given.corpus);
+  Cell cell{.label = {}, .needs = needs_of(corpus.train), .work = TokenizerWork{given, corpus}};
+  return add(CellKind::Tokenizer,
+             {{"files", describe_files(corpus.train)},
+              {"model", name_of(given.trainer.kind)},
+              {"pieces", given.trainer.pieces},
+              {"lines", given.lines},
+              {"seed", given.seed}},
+             std::move(cell));
+}
+
+std::string StudyPlan::add_corpus_shards(const std::string& name, bool validation) {
+  const StudyCorpus& corpus = study_.corpora.at(name);
+  const std::vector<std::string>& patterns = validation ? corpus.validation : corpus.train;
+  if (patterns.empty()) return "";
+  Cell cell{.label = {}, .needs = needs_of(patterns)};
+  cell.label.corpus = name;
+  cell.needs.push_back(add_tokenizer());
+  cell.work =
+      ShardsWork{.tokenizer = cell.needs.back(), .patterns = patterns, .task = {}, .split = {}};
+  return add(CellKind::Shards,
+             {{"files", describe_files(patterns)}, {"tokenizer", cell.needs.back()}},
+             std::move(cell));
+}
+
+std::string StudyPlan::add_task_shards(const StudyTask& task, const std::string& name,
+                                       const std::string& split) {
+  Cell cell{.label = {}, .needs = needs_of({task.task})};
+  cell.label.task = name;
+  cell.needs.push_back(add_tokenizer());
+  cell.work =
+      ShardsWork{.tokenizer = cell.needs.back(), .patterns = {}, .task = task, .split = split};
+  return add(CellKind::Shards,
+             {{"text", describe_task(task, {split})}, {"tokenizer", cell.needs.back()}},
+             std::move(cell));
+}
+
+// The task without its prose, and the contents of its files.
+Json StudyPlan::describe_task(const StudyTask& chosen, const std::vector<std::string>& splits) {
+  if (uses_synth(chosen.task)) {
+    return {{"synth", add_synth()},
+            {"task", chosen.task},
+            {"splits", splits},
+            {"max_source_tokens", chosen.max_source_tokens},
+            {"max_target_tokens", chosen.max_target_tokens}};
+  }
+  const Task task = find_study_task(chosen, {});
+  Json& json = tasks_[fmt::format("{} {} {} {}", chosen.task, chosen.max_source_tokens,
+                                  chosen.max_target_tokens, fmt::join(splits, " "))];
+  if (!json.is_null()) return json;
+  json = task.to_json();
+  json.erase("description");
+  for (const std::string& split : splits) {
+    const bool usual = split == "train" || split == "validation" || split == "test";
+    require(usual || task.has_split(split), "{}: has no split {} to evaluate", task.name, split);
+    if (!task.has_split(split)) continue;
+    for (const fs::path& file : task.files_of(split)) {
+      try {
+        json["data"][split].push_back(digests_.of(find_task_file(task, file, data_)));
+      } catch (const Error&) {
+        digests_.note_missing((data_ / file).string());
+        json["data"][split].push_back("missing");
+      }
+    }
+  }
+  return json;
+}
+
+std::string StudyPlan::add_pretrain(const StudyPart& part, const Group& group, int64_t seed) {
+  const StudyModel& model = study_.model(group.model);
+  PretrainWork work{.settings = PretrainSettings::from_json(
+                        {merged({study_.pretraining, model.pretraining, part.pretraining}),
+                         "pretraining of " + part.name}),
+                    .model = find_model_config(model.preset, model.overrides),
+                    .tokenizer = add_tokenizer(),
+                    .train = {},
+                    .validation = {}};
+  work.settings.options.seed = static_cast<uint64_t>(seed);
+  const bool self = group.start == Start::Self;
+  if (self) {
+    const StudyTask& task = study_.task(group.task);
+    work.train = add_task_shards(task, group.task, "train");
+    work.validation = add_task_shards(task, group.task, "validation");
+  } else {
+    work.train = add_corpus_shards(part.corpus, false);
+    work.validation = add_corpus_shards(part.corpus, true);
+  }
+  Cell cell{.label = {}, .needs = {work.tokenizer, work.train}};
+  if (!work.validation.empty()) cell.needs.push_back(work.validation);
+  cell.label.model = group.model;
+  cell.label.start = group.start;
+  (self ? cell.label.task : cell.label.corpus) = self ? group.task : part.corpus;
+  cell.label.seed = seed;
+  Json inputs = {{"model", describe_model(work.model)},
+                 {"tokenizer", work.tokenizer},
+                 {"train", work.train},
+                 {"validation", work.validation},
+                 {"settings", work.settings.to_json()},
+                 {"seed", seed}};
+  cell.work = std::move(work);
+  return add(CellKind::Pretrain, std::move(inputs), std::move(cell));
+}
+
+std::string StudyPlan::add_finetune(const StudyPart& part, const Group& group, double rate,
+                                    int64_t seed) {
+  const StudyModel& model = study_.model(group.model);
+  const StudyTask& task = study_.task(group.task);
+  FinetuneWork work{
+      .settings = FinetuneSettings::from_json(
+          {merged({study_.finetuning, model.finetuning, task.finetuning, part.finetuning}),
+           "finetuning of " + part.name}),
+      .model = find_model_config(model.preset, model.overrides),
+      .task = task,
+      .tokenizer = add_tokenizer(),
+      .pretrain = {}};
+  work.settings.options.schedule.learning_rate = rate;
+  work.settings.options.seed = static_cast<uint64_t>(seed);
+  Cell cell{.label = {}, .needs = needs_of({task.task})};
+  cell.needs.push_back(work.tokenizer);
+  cell.label.model = group.model;
+  cell.label.start = group.start;
+  cell.label.task = group.task;
+  cell.label.learning_rate = rate;
+  cell.label.seed = seed;
+  if (group.start != Start::Scratch) {
+    // Balanced: each pre-training seed is the start of as many fine-tuning seeds.
+    cell.label.pretraining_seed = (seed - 1) % part.pretraining_seeds + 1;
+    work.pretrain = add_pretrain(part, group, cell.label.pretraining_seed);
+    cell.needs.push_back(work.pretrain);
+    cell.label.corpus = group.start == Start::Pretrained ? part.corpus : "";
+  }
+  std::vector<std::string> splits = work.settings.options.evaluate;
+  splits.insert(splits.begin(), "train");
+  Json inputs = {{"model", describe_model(work.model)},
+                 {"tokenizer", work.tokenizer},
+                 {"start", work.pretrain.empty() ? "scratch" : work.pretrain},
+                 {"task", describe_task(task, splits)},
+                 {"settings", work.settings.to_json()},
+                 {"seed", seed}};
+  cell.work = std::move(work);
+  // Groups in the order of the file; a group's chosen runs before those of the next group.
+  const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const Group& each) {
+    return each.part == group.part && each.model == group.model && each.task == group.task &&
+           each.start == group.start;
+  });
+  cell.order = {part_number_, static_cast<int64_t>(CellKind::Finetune), known - groups_.begin(),
+                seed, std::ssize(cells_)};
+  return add(CellKind::Finetune, std::move(inputs), std::move(cell));
+}
+
+}  // namespace convseq

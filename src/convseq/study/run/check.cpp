@@ -1,0 +1,60 @@
+#include "convseq/study/run/check.h"
+
+#include <cmath>
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+const Cell* quickest_stored(const StudyPlan& plan, const StudyFolder& folder) {
+  const Cell* quickest = nullptr;
+  for (const Cell& cell : plan.cells()) {
+    const bool usable = cell.kind() == CellKind::Finetune && cell.label.start == Start::Scratch &&
+                        folder.is_done(cell.id());
+    if (!usable || folder.result(cell.id())->splits.empty()) continue;
+    if (quickest == nullptr ||
+        folder.result(cell.id())->total_seconds < folder.result(quickest->id())->total_seconds) {
+      quickest = &cell;
+    }
+  }
+  return quickest;
+}
+
+}  // namespace
+
+bool Reproduction::holds() const { return std::abs(stored - again) <= tolerance; }
+
+std::string Reproduction::describe() const {
+  return fmt::format("{}: {} was {} and is now {} (allowed difference: {})", cell, metric, stored,
+                     again, tolerance);
+}
+
+std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folder,
+                                             CellRunner& runner, const WorkerOptions& options) {
+  folder.refresh(plan);
+  const Cell* cell = quickest_stored(plan, folder);
+  if (cell == nullptr) return std::nullopt;
+  const CellResult stored = *folder.result(cell->id());
+  // The tokenizer and the synthetic data, where they are not here yet.
+  for (const std::string& need : cell->needs) {
+    if (folder.has_files(need)) continue;
+    fs::create_directories(folder.cell(need));
+    const auto made = runner.run(*plan.find(need), folder.cell(need));
+    if (!made || options.interrupted()) return std::nullopt;
+    folder.store(*made);
+  }
+  const fs::path out = folder.path() / "check";
+  const auto again = runner.run(*cell, out);
+  fs::remove_all(out);
+  if (!again) return std::nullopt;
+  const std::string split = stored.splits.contains("test") ? "test" : "validation";
+  const auto& [metric, value] = stored.splits.at(split).metrics.front();
+  const bool same_cpu = stored.device == again->device && stored.device.starts_with("cpu");
+  return Reproduction{.cell = cell->name(),
+                      .metric = split + " " + metric,
+                      .stored = value,
+                      .again = again->splits.at(split).metrics.front().second,
+                      .tolerance = same_cpu ? 0 : plan.study().tolerance};
+}
+
+}  // namespace convseq

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "convseq/study/run/run_cell.h"
+#include "convseq/study/run/worker.h"
+
+namespace convseq {
+
+// The outcome of computing a stored cell again.
+struct Reproduction {
+  std::string cell;  // its name
+  std::string metric;
+  double stored = 0, again = 0, tolerance = 0;
+
+  bool holds() const;
+  std::string describe() const;
+};
+
+// Computes the quickest fine-tuning run from scratch that has a stored result again, with the cells
+// it needs, and compares the test score. On the device that made the stored one, if that is a CPU,
+// they must be equal, else differ by at most the study's tolerance. Nothing if there is no such
+// result, or if it was stopped.
+std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folder,
+                                             CellRunner& runner, const WorkerOptions& options);
+
+}  // namespace convseq

@@ -1,0 +1,149 @@
+#include "convseq/study/run/overview.h"
+
+#include <set>
+
+#include "convseq/base/memory.h"
+
+namespace convseq {
+namespace {
+
+std::string large(double count) {
+  if (count >= 1e9) return fmt::format("{:.2f}B", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.1f}M", count / 1e6);
+  return fmt::format("{:.0f}", count);
+}
+
+std::string minutes(double seconds, bool known) {
+  return known ? fmt::format("{:.1f}", seconds / 60) : "unknown";
+}
+
+void count(const CellCost& cost, bool left, int64_t times, PartOverview& part) {
+  const auto n = static_cast<double>(times);
+  part.tokens += n * cost.tokens;
+  part.steps += n * cost.steps;
+  part.seconds += n * cost.seconds;
+  if (left) part.seconds_left += n * cost.seconds;
+}
+
+void add(const PartOverview& part, PartOverview& total) {
+  total.pretrainings += part.pretrainings;
+  total.finetunings += part.finetunings;
+  total.done += part.done;
+  total.failed += part.failed;
+  total.running += part.running;
+  total.left += part.left;
+  total.tokens += part.tokens;
+  total.steps += part.steps;
+  total.seconds += part.seconds;
+  total.seconds_left += part.seconds_left;
+  total.seconds_known = total.seconds_known && part.seconds_known;
+}
+
+}  // namespace
+
+StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const CellFilter& filter,
+                       const DataDigests& digests) {
+  StudyOverview all{.name = plan.study().name, .missing_data = digests.missing()};
+  CostModel costs(plan, folder);
+  const auto part_of = [&](const std::string& name) -> PartOverview& {
+    for (PartOverview& part : all.parts) {
+      if (part.part == name) return part;
+    }
+    fail("{} is no part of the study", name);
+  };
+  for (const StudyPart& part : plan.study().parts) {
+    all.parts.push_back({.part = part.name, .question = part.question});
+  }
+  for (const Cell& cell : plan.cells()) {
+    if (!filter.takes(cell)) continue;
+    PartOverview& part = part_of(cell.label.parts.front());
+    const bool done = folder.is_done(cell.id()), failed = folder.has_failed(cell.id());
+    const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
+    if (running) all.running.push_back(cell.name());
+    if (failed) {
+      all.failures.push_back(cell.name() + ": " + folder.result(cell.id())->failed);
+    }
+    if (cell.kind() != CellKind::Pretrain && cell.kind() != CellKind::Finetune) continue;
+    ++(cell.kind() == CellKind::Pretrain ? part.pretrainings : part.finetunings);
+    ++(done ? part.done : failed ? part.failed : running ? part.running : part.left);
+    const CellCost cost = costs.of(cell);
+    part.seconds_known = part.seconds_known && (cost.seconds > 0 || failed);
+    all.disk_bytes += cost.bytes;
+    count(cost, !done && !failed, 1, part);
+  }
+  for (const StudyPlan::Group& group : plan.groups()) {
+    const Cell& first = *plan.find(group.first_runs.front());
+    if (group.chosen || group.failed || !filter.takes(first)) continue;
+    // A group of several parts is counted once, in its first part.
+    if (first.label.parts.front() != group.part) continue;
+    PartOverview& part = part_of(group.part);
+    part.finetunings += group.seeds - 1;
+    part.left += group.seeds - 1;
+    count(costs.of(first), true, group.seeds - 1, part);
+  }
+  for (const PartOverview& part : all.parts) add(part, all.total);
+  all.total.part = "total";
+  return all;
+}
+
+std::string StudyOverview::plan_text() const {
+  std::string text =
+      fmt::format("{:<20} {:<9} {:>12} {:>12} {:>10} {:>10} {:>9} {:>9}\n", "part", "question",
+                  "pre-training", "fine-tuning", "tokens", "steps", "minutes", "left");
+  const auto line = [&](const PartOverview& part) {
+    text += fmt::format("{:<20} {:<9} {:>12} {:>12} {:>10} {:>10} {:>9} {:>9}\n", part.part,
+                        part.question, part.pretrainings, part.finetunings, large(part.tokens),
+                        large(part.steps), minutes(part.seconds, part.seconds_known),
+                        minutes(part.seconds_left, part.seconds_known));
+  };
+  for (const PartOverview& part : parts) line(part);
+  line(total);
+  text += fmt::format(
+      "minutes are those of cells run one after another; pre-trained models take "
+      "{}\n",
+      short_bytes(disk_bytes));
+  for (const std::string& file : missing_data) text += "missing: " + file + "\n";
+  return text;
+}
+
+std::string StudyOverview::status_text() const {
+  std::string text = fmt::format("{:<20} {:>8} {:>8} {:>8} {:>8} {:>14}\n", "part", "done",
+                                 "running", "failed", "left", "minutes left");
+  const auto line = [&](const PartOverview& part) {
+    text +=
+        fmt::format("{:<20} {:>8} {:>8} {:>8} {:>8} {:>14}\n", part.part, part.done, part.running,
+                    part.failed, part.left, minutes(part.seconds_left, part.seconds_known));
+  };
+  for (const PartOverview& part : parts) line(part);
+  line(total);
+  for (const std::string& cell : running) text += "running: " + cell + "\n";
+  for (const std::string& failure : failures) text += "failed: " + failure + "\n";
+  return text;
+}
+
+Json StudyOverview::to_json() const {
+  const auto describe = [](const PartOverview& part) {
+    return Json{
+        {"part", part.part},
+        {"question", part.question},
+        {"pretrainings", part.pretrainings},
+        {"finetunings", part.finetunings},
+        {"done", part.done},
+        {"running", part.running},
+        {"failed", part.failed},
+        {"left", part.left},
+        {"tokens", part.tokens},
+        {"steps", part.steps},
+        {"minutes", part.seconds_known ? Json(part.seconds / 60) : Json(nullptr)},
+        {"minutes_left", part.seconds_known ? Json(part.seconds_left / 60) : Json(nullptr)}};
+  };
+  Json json = {{"study", name}, {"parts", Json::array()}, {"total", describe(total)}};
+  for (const PartOverview& part : parts) json["parts"].push_back(describe(part));
+  json["disk_bytes"] = disk_bytes;
+  json["missing_data"] = missing_data;
+  json["running"] = running;
+  json["failures"] = failures;
+  return json;
+}
+
+}  // namespace convseq

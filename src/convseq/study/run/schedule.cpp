@@ -1,0 +1,109 @@
+#include "convseq/study/run/schedule.h"
+
+#include <algorithm>
+
+#include "convseq/base/nearest_name.h"
+
+namespace convseq {
+namespace {
+
+const std::vector<std::string> kNames = {"part",  "kind", "model",         "mixer",
+                                         "start", "task", "learning_rate", "seed"};
+
+std::string mixer_of(const Cell& cell) {
+  if (const auto* work = std::get_if<FinetuneWork>(&cell.work)) {
+    return std::string(name_of(work->model.mixer));
+  }
+  if (const auto* work = std::get_if<PretrainWork>(&cell.work)) {
+    return std::string(name_of(work->model.mixer));
+  }
+  return "";
+}
+
+std::vector<std::string> values_of(const Cell& cell, const std::string& name) {
+  const CellResult& label = cell.label;
+  if (name == "part") return label.parts;
+  if (name == "kind") return {std::string(name_of(label.kind))};
+  if (name == "model") return {label.model};
+  if (name == "mixer") return {mixer_of(cell)};
+  if (name == "start") return {std::string(name_of(label.start))};
+  if (name == "task") return {label.task};
+  if (name == "learning_rate") return {fmt::format("{}", label.learning_rate)};
+  return {std::to_string(label.seed)};
+}
+
+class Scheduler {
+ public:
+  Scheduler(const StudyPlan& plan, const StudyFolder& folder) : plan_(plan), folder_(folder) {}
+
+  // Adds the cell and those it needs, where their files are not here.
+  void want(const Cell& cell) {
+    if (!wanted_.insert(cell.id()).second) return;
+    for (const std::string& need : cell.needs) {
+      if (!folder_.has_files(need)) want(*plan_.find(need));
+    }
+  }
+
+  CellState state_of(const Cell& cell) {
+    if (folder_.has_failed(cell.id())) return CellState::Failed;
+    bool waits = false;
+    for (const std::string& need : cell.needs) {
+      if (folder_.has_files(need)) continue;
+      waits = true;
+      const CellState state = state_of(*plan_.find(need));
+      if (state == CellState::Failed || state == CellState::Blocked) return CellState::Blocked;
+    }
+    if (waits) return CellState::Waiting;
+    return CellLock::is_held(folder_.lock_file(cell.id())) ? CellState::Running : CellState::Ready;
+  }
+
+  std::vector<ScheduledCell> in_order() {
+    std::vector<ScheduledCell> cells;
+    for (const std::string& id : wanted_) {
+      const Cell* cell = plan_.find(id);
+      cells.push_back({cell, state_of(*cell)});
+    }
+    std::sort(cells.begin(), cells.end(), [](const ScheduledCell& a, const ScheduledCell& b) {
+      return a.cell->order < b.cell->order;
+    });
+    return cells;
+  }
+
+ private:
+  const StudyPlan& plan_;
+  const StudyFolder& folder_;
+  std::set<std::string> wanted_;
+};
+
+}  // namespace
+
+CellFilter::CellFilter(const std::vector<std::string>& conditions) {
+  for (const std::string& condition : conditions) {
+    const size_t equals = condition.find('=');
+    require(equals != condition.npos, "{}: {} is no NAME=VALUE", OptionName("only"), condition);
+    const std::string name = condition.substr(0, equals);
+    require(std::find(kNames.begin(), kNames.end(), name) != kNames.end(),
+            "{}: {} is no property of a cell; allowed: {}{}", OptionName("only"), name,
+            fmt::join(kNames, ", "), did_you_mean(name, kNames));
+    allowed_[name].insert(condition.substr(equals + 1));
+  }
+}
+
+bool CellFilter::takes(const Cell& cell) const {
+  return std::all_of(allowed_.begin(), allowed_.end(), [&](const auto& condition) {
+    const std::vector<std::string> values = values_of(cell, condition.first);
+    return std::any_of(values.begin(), values.end(),
+                       [&](const std::string& value) { return condition.second.contains(value); });
+  });
+}
+
+std::vector<ScheduledCell> schedule(const StudyPlan& plan, const StudyFolder& folder,
+                                    const CellFilter& filter) {
+  Scheduler scheduler(plan, folder);
+  for (const Cell& cell : plan.cells()) {
+    if (filter.takes(cell) && !folder.is_done(cell.id())) scheduler.want(cell);
+  }
+  return scheduler.in_order();
+}
+
+}  // namespace convseq

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "convseq/study/plan.h"
+#include "convseq/study/run/study_folder.h"
+
+namespace convseq {
+
+// "model=light,task=sst2": the cells that a user wants. A name given several times allows each of
+// its values.
+class CellFilter {
+ public:
+  CellFilter() = default;  // all
+  explicit CellFilter(const std::vector<std::string>& conditions);
+  bool takes(const Cell& cell) const;
+
+ private:
+  std::map<std::string, std::set<std::string>> allowed_;
+};
+
+enum class CellState { Done, Failed, Blocked, Running, Ready, Waiting };
+template <>
+inline constexpr auto kEnumNames<CellState> = std::to_array<EnumName<CellState>>({
+    {CellState::Done, "done"},
+    {CellState::Failed, "failed"},
+    {CellState::Blocked, "blocked"},  // a cell that it needs has failed
+    {CellState::Running, "running"},  // by some process
+    {CellState::Ready, "ready"},
+    {CellState::Waiting, "waiting"},  // for a cell that it needs
+});
+
+// The cells that are still to be computed, in order, with their states: those that the filter
+// takes, and the cells whose files they need. A pre-training whose result came from another machine
+// is computed again only if a fine-tuning run needs its model.
+struct ScheduledCell {
+  const Cell* cell = nullptr;
+  CellState state = CellState::Waiting;
+};
+std::vector<ScheduledCell> schedule(const StudyPlan& plan, const StudyFolder& folder,
+                                    const CellFilter& filter);
+
+}  // namespace convseq

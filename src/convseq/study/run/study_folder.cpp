@@ -1,0 +1,212 @@
+#include "convseq/study/run/study_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "convseq/base/file/system_error.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kResult = "result.json";
+constexpr const char* kFailed = "failed.json";
+constexpr const char* kMerged = "merged.jsonl";
+constexpr const char* kScores = "scores.jsonl";
+
+CellResult read_result(const fs::path& file) {
+  return CellResult::from_json(JsonObject::from_file(file));
+}
+
+// The numbers by which two results of a cell are compared.
+std::map<std::string, double> numbers_of(const CellResult& result) {
+  std::map<std::string, double> numbers;
+  if (result.kind == CellKind::Pretrain) numbers["nll"] = result.nll;
+  for (const auto& [split, scores] : result.splits) {
+    for (const auto& [metric, value] : scores.metrics) numbers[split + " " + metric] = value;
+  }
+  return numbers;
+}
+
+std::optional<std::string> difference(const CellResult& first, const CellResult& second) {
+  const auto others = numbers_of(second);
+  for (const auto& [name, value] : numbers_of(first)) {
+    const auto other = others.find(name);
+    const bool same = other != others.end() && (other->second == value || std::isnan(value));
+    if (same) continue;
+    return fmt::format("{} {} {} {}: {} is {} and {}", first.id, first.model, first.task,
+                       name_of(first.start), name, value,
+                       other == others.end() ? std::nan("") : other->second);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<CellLock> CellLock::try_to_get(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail_to("create", file);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    const int why = errno;
+    ::close(descriptor);
+    if (why != EWOULDBLOCK) fail_to("lock", file, why);
+    return std::nullopt;
+  }
+  const std::string holder = std::to_string(::getpid());
+  if (::ftruncate(descriptor, 0) != 0 ||
+      ::pwrite(descriptor, holder.data(), holder.size(), 0) < 0) {
+    // A full disk: the lock holds all the same.
+  }
+  return CellLock(descriptor);
+}
+
+bool CellLock::is_held(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0;
+  ::close(descriptor);
+  return held;
+}
+
+int64_t CellLock::last_holder(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return 0;
+  return std::atoll(read_text_file(file).c_str());
+}
+
+CellLock::~CellLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
+  if (create) {
+    std::error_code error;
+    fs::create_directories(path_ / "cells", error);
+    if (error) fail_to("create", path_, error.value());
+  }
+  if (fs::exists(path_ / kMerged)) {
+    for (CellResult& result : read_scores(path_ / kMerged)) {
+      merged_.emplace(result.id, std::move(result));
+    }
+  }
+}
+
+void StudyFolder::refresh(const StudyPlan& plan) {
+  for (const Cell& cell : plan.cells()) {
+    const std::string& id = cell.id();
+    if (is_done(id) && results_.contains(id)) continue;
+    const fs::path folder = this->cell(id);
+    for (const char* file : {kResult, kFailed}) {
+      if (!fs::exists(folder / file)) continue;
+      results_.insert_or_assign(id, read_result(folder / file));
+      break;
+    }
+  }
+}
+
+// A result made here takes precedence while the study runs: its files are here.
+const CellResult* StudyFolder::result(const std::string& id) const {
+  const auto here = results_.find(id);
+  if (here != results_.end() && here->second.failed.empty()) return &here->second;
+  const auto merged = merged_.find(id);
+  if (merged != merged_.end()) return &merged->second;
+  return here != results_.end() ? &here->second : nullptr;
+}
+
+bool StudyFolder::is_done(const std::string& id) const {
+  const CellResult* found = result(id);
+  return found != nullptr && found->failed.empty();
+}
+
+bool StudyFolder::has_failed(const std::string& id) const {
+  const CellResult* found = result(id);
+  return found != nullptr && !found->failed.empty();
+}
+
+bool StudyFolder::has_files(const std::string& id) const { return fs::exists(cell(id) / kResult); }
+
+void StudyFolder::store(const CellResult& result) {
+  fs::create_directories(cell(result.id));
+  const bool failed = !result.failed.empty();
+  write_json_file(cell(result.id) / (failed ? kFailed : kResult), result.to_json());
+  if (!failed) fs::remove(cell(result.id) / kFailed);
+  results_.insert_or_assign(result.id, result);
+}
+
+void StudyFolder::forget_failure(const std::string& id) {
+  fs::remove(cell(id) / kFailed);
+  fs::remove(cell(id) / "deaths");
+  results_.erase(id);
+}
+
+std::map<std::string, CellResult> StudyFolder::local_results() const {
+  std::map<std::string, CellResult> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path_ / "cells", error)) {
+    if (!fs::exists(entry.path() / kResult)) continue;
+    CellResult result = read_result(entry.path() / kResult);
+    found.emplace(result.id, std::move(result));
+  }
+  return found;
+}
+
+MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
+  MergeReport report;
+  const std::map<std::string, CellResult> here = local_results();
+  const auto take = [&](const CellResult& result, const fs::path& source) {
+    if (!result.failed.empty()) return;
+    const auto local = here.find(result.id);
+    const auto merged = merged_.find(result.id);
+    const CellResult* known = merged != merged_.end() ? &merged->second
+                              : local != here.end()   ? &local->second
+                                                      : nullptr;
+    ++(known == nullptr ? report.added : report.known);
+    if (known != nullptr) {
+      require(known->inputs == result.inputs, "{}: the inputs of cell {} are not those known here",
+              source.string(), result.id);
+      if (const auto differs = difference(*known, result)) report.differences.push_back(*differs);
+      if (known->finished <= result.finished) return;
+    }
+    merged_.insert_or_assign(result.id, result);
+  };
+  for (const fs::path& source : sources) {
+    require(fs::exists(source), "{}: no such study folder or scores file", source.string());
+    if (!fs::is_directory(source)) {
+      for (const CellResult& result : read_scores(source)) take(result, source);
+      continue;
+    }
+    const StudyFolder other(source, false);
+    for (const auto& [id, result] : other.local_results()) take(result, source);
+    for (const auto& [id, result] : other.merged()) take(result, source);
+  }
+  std::vector<CellResult> all;
+  for (const auto& [id, result] : merged_) all.push_back(result);
+  convseq::write_scores(path_ / kMerged, std::move(all));
+  return report;
+}
+
+std::vector<CellResult> StudyFolder::results(const StudyPlan& plan) const {
+  std::vector<CellResult> found;
+  for (const Cell& cell : plan.cells()) {
+    const CellResult* result = this->result(cell.id());
+    if (result == nullptr) continue;
+    // Of two results the older is reported.
+    const auto merged = merged_.find(cell.id());
+    if (merged != merged_.end() && merged->second.finished < result->finished) {
+      result = &merged->second;
+    }
+    found.push_back(*result);
+    found.back().parts = cell.label.parts;
+    found.back().chosen = plan.is_chosen(cell);
+  }
+  return found;
+}
+
+void StudyFolder::write_scores(const StudyPlan& plan) const {
+  convseq::write_scores(path_ / kScores, results(plan));
+}
+
+}  // namespace convseq

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "convseq/study/plan.h"
+#include "convseq/study/result.h"
+
+namespace convseq {
+
+// An exclusive lock on a file, which the kernel releases when the process ends, for whatever
+// reason. The file stays, and names the last holder.
+class CellLock {
+ public:
+  static std::optional<CellLock> try_to_get(const std::filesystem::path& file);
+  static bool is_held(const std::filesystem::path& file);
+  static int64_t last_holder(const std::filesystem::path& file);  // process id; 0: none
+
+  CellLock(CellLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  CellLock& operator=(CellLock&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~CellLock();
+
+ private:
+  explicit CellLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+struct MergeReport {
+  int64_t added = 0, known = 0;
+  std::vector<std::string> differences = {};  // one line each
+};
+
+// The folder of a study, which several processes share:
+//   cells/ID/result.json   a finished cell; beside it what it made (model/, shards/, …)
+//   cells/ID/failed.json   a failed one
+//   merged.jsonl           results of other machines, whose files are not here
+//   scores.jsonl           all results of the study, one per line
+//   digests.json           of the data files
+class StudyFolder {
+ public:
+  explicit StudyFolder(std::filesystem::path path, bool create = true);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
+  std::filesystem::path lock_file(const std::string& id) const { return cell(id) / "lock"; }
+
+  // Reads the results that have come since the last call, of the cells of the plan.
+  void refresh(const StudyPlan& plan);
+  const CellResult* result(const std::string& id) const;  // also of a failed cell; null: none
+  bool is_done(const std::string& id) const;
+  bool has_failed(const std::string& id) const;
+  bool has_files(const std::string& id) const;  // made in this folder, and for others to read
+
+  void store(const CellResult& result);  // result.json or, if it failed, failed.json
+  void forget_failure(const std::string& id);
+
+  // Takes in the results of other folders or scores.jsonl files. Of two results of a cell the older
+  // is kept. Different inputs for the same id are an Error.
+  MergeReport merge(const std::vector<std::filesystem::path>& sources);
+  const std::map<std::string, CellResult>& merged() const { return merged_; }
+
+  // The results of the plan's cells, with the parts and choices of the plan.
+  std::vector<CellResult> results(const StudyPlan& plan) const;
+  void write_scores(const StudyPlan& plan) const;
+
+ private:
+  std::map<std::string, CellResult> local_results() const;
+
+  std::filesystem::path path_;
+  std::map<std::string, CellResult> results_;  // finished or failed here
+  std::map<std::string, CellResult> merged_;
+};
+
+}  // namespace convseq

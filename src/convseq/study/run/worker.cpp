@@ -1,0 +1,130 @@
+#include "convseq/study/run/worker.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "convseq/base/log.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(200);
+
+// A pre-training keeps a GPU busy alone, so only a few run side by side.
+std::optional<CellLock> pretraining_slot(const StudyFolder& folder, int64_t slots) {
+  fs::create_directories(folder.path() / "slots");
+  for (int64_t i = 0; i < slots; ++i) {
+    auto slot = CellLock::try_to_get(folder.path() / "slots" / fmt::format("pretraining-{}", i));
+    if (slot) return slot;
+  }
+  return std::nullopt;
+}
+
+// A cell that this process now holds, with the slot it needs.
+struct HeldCell {
+  const Cell* cell;
+  CellLock lock;
+  std::optional<CellLock> slot;
+};
+
+class Worker {
+ public:
+  Worker(StudyPlan& plan, StudyFolder& folder, CellRunner& runner, const WorkerOptions& options)
+      : plan_(plan), folder_(folder), runner_(runner), options_(options) {}
+
+  WorkerReport go() {
+    while (true) {
+      const std::vector<ScheduledCell> cells = look();
+      if (options_.interrupted() || !options_.limit.may_begin()) {
+        report_.stopped = report_.left > 0;
+        break;
+      }
+      if (auto held = take(cells)) {
+        compute(*held);
+        continue;
+      }
+      const bool others_work = std::any_of(cells.begin(), cells.end(), [](const auto& each) {
+        return each.state == CellState::Running || each.state == CellState::Ready;
+      });
+      if (!others_work) break;
+      std::this_thread::sleep_for(kPause);
+    }
+    return report_;
+  }
+
+ private:
+  std::vector<ScheduledCell> look() {
+    folder_.refresh(plan_);
+    plan_.choose([&](const std::string& id) { return folder_.result(id); });
+    std::vector<ScheduledCell> cells = schedule(plan_, folder_, options_.only);
+    report_.left = std::count_if(cells.begin(), cells.end(), [](const ScheduledCell& each) {
+      return each.state != CellState::Failed && each.state != CellState::Blocked;
+    });
+    return cells;
+  }
+
+  std::optional<HeldCell> take(const std::vector<ScheduledCell>& cells) {
+    for (const auto& [cell, state] : cells) {
+      if (state != CellState::Ready) continue;
+      std::optional<CellLock> slot;
+      if (cell->kind() == CellKind::Pretrain) {
+        slot = pretraining_slot(folder_, plan_.study().pretraining_jobs);
+        if (!slot) continue;
+      }
+      fs::create_directories(folder_.cell(cell->id()));
+      auto lock = CellLock::try_to_get(folder_.lock_file(cell->id()));
+      // Another process may have finished it since we looked.
+      if (!lock || folder_.has_files(cell->id())) continue;
+      return HeldCell{cell, std::move(*lock), std::move(slot)};
+    }
+    return std::nullopt;
+  }
+
+  void compute(const HeldCell& held) {
+    const Cell& cell = *held.cell;
+    try {
+      log::set_level(log::Level::Error);  // one line per cell is enough
+      const auto result = runner_.run(cell, folder_.cell(cell.id()));
+      log::set_level(log::Level::Info);
+      if (!result) return;  // stopped
+      folder_.store(*result);
+      ++report_.done;
+      log::info("{}", describe(*result));
+    } catch (const std::exception& error) {
+      log::set_level(log::Level::Info);
+      CellResult failure = cell.label;
+      const std::string what = error.what();
+      failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
+      folder_.store(failure);
+      ++report_.failed;
+      log::warning("{}: failed: {}", cell.name(), failure.failed);
+    }
+  }
+
+  StudyPlan& plan_;
+  StudyFolder& folder_;
+  CellRunner& runner_;
+  const WorkerOptions& options_;
+  WorkerReport report_;
+};
+
+}  // namespace
+
+WorkerReport work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
+                     const WorkerOptions& options) {
+  return Worker(plan, folder, runner, options).go();
+}
+
+std::string describe(const CellResult& result) {
+  const Cell named{.label = result};
+  std::string text = named.name() + ":";
+  for (const auto& [split, scores] : result.splits) {
+    text += fmt::format(" {} {} {:.4f}{}", split, scores.metrics.front().first,
+                        scores.metrics.front().second, scores.collapsed ? " (collapsed)" : "");
+  }
+  if (result.kind == CellKind::Pretrain) text += fmt::format(" nll {:.4f}", result.nll);
+  return text + fmt::format(" {:.1f} s", result.total_seconds);
+}
+
+}  // namespace convseq

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+
+#include "convseq/study/run/run_cell.h"
+#include "convseq/study/run/schedule.h"
+
+namespace convseq {
+
+// When a run of a study ends before its work is done.
+struct TimeLimit {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double minutes = 0;  // no cell is begun after these; 0: no limit
+  double grace = 1;    // minutes after which running cells are stopped
+
+  bool may_begin() const { return minutes == 0 || passed() < minutes; }
+  bool must_end() const { return minutes > 0 && passed() >= minutes + grace; }
+
+ private:
+  double passed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
+  }
+};
+
+struct WorkerOptions {
+  CellFilter only = {};
+  TimeLimit limit = {};
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+struct WorkerReport {
+  int64_t done = 0, failed = 0;
+  int64_t left = 0;  // cells that are ready, waiting or running elsewhere
+  bool stopped = false;
+};
+
+// Computes cells until none is left that this process could do, beside any number of others that
+// do the same in the same folder. A cell that fails is recorded and stops nothing.
+WorkerReport work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
+                     const WorkerOptions& options);
+
+// One line about a finished cell, for the log.
+std::string describe(const CellResult& result);
+
+}  // namespace convseq

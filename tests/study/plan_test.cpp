@@ -1,0 +1,244 @@
+#include "convseq/study/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "convseq/study/run/schedule.h"
+#include "small_study.h"
+#include "temp_folder.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::message_of;
+using testing::small_study;
+using testing::TempFolder;
+
+namespace {
+
+StudyPlan plan_of(const Json& study, const fs::path& data = {}) {
+  DataDigests digests;
+  return {Study::from_json({study, "study.json"}), data, digests};
+}
+
+int64_t count(const StudyPlan& plan, CellKind kind) {
+  int64_t found = 0;
+  for (const Cell& cell : plan.cells()) found += cell.kind() == kind ? 1 : 0;
+  return found;
+}
+
+std::set<std::string> ids(const StudyPlan& plan, CellKind kind) {
+  std::set<std::string> found;
+  for (const Cell& cell : plan.cells()) {
+    if (cell.kind() == kind) found.insert(cell.id());
+  }
+  return found;
+}
+
+// A result of a cell with this score on validation.
+CellResult scored(const Cell& cell, double score) {
+  CellResult result = cell.label;
+  result.splits["validation"] = {.examples = 10, .metrics = {{"accuracy", score}}};
+  return result;
+}
+
+std::string refusal(const Json& study) {
+  return message_of<Error>([&] { plan_of(study); });
+}
+
+TEST(StudyPlan, HasTheFirstSeedOfEveryLearningRateAndCountsTheOthers) {
+  const StudyPlan plan = plan_of(small_study());
+  EXPECT_EQ(count(plan, CellKind::Pretrain), testing::kSmallStudyPretrainings);
+  EXPECT_EQ(count(plan, CellKind::Finetune), 8);
+  EXPECT_EQ(plan.unknown_runs(), 4);
+}
+
+TEST(StudyPlan, ChoosesTheLearningRateOnValidationAndTheLowerOneOfEqualScores) {
+  StudyPlan plan = plan_of(small_study());
+  std::map<std::string, CellResult> results;
+  for (const Cell& cell : plan.cells()) {
+    const bool better = cell.label.model == "light" && cell.label.learning_rate == 3e-2;
+    results.emplace(cell.id(), scored(cell, better ? 0.75 : 0.5));
+  }
+  plan.choose([&](const std::string& id) {
+    const auto found = results.find(id);
+    return found == results.end() ? nullptr : &found->second;
+  });
+  EXPECT_EQ(plan.unknown_runs(), 0);
+  EXPECT_EQ(count(plan, CellKind::Finetune), testing::kSmallStudyFinetunings);
+  for (const Cell& cell : plan.cells()) {
+    if (cell.kind() != CellKind::Finetune) continue;
+    const double chosen = cell.label.model == "light" ? 3e-2 : 1e-2;
+    EXPECT_EQ(plan.is_chosen(cell), cell.label.learning_rate == chosen) << cell.name();
+    if (cell.label.seed == 2) EXPECT_EQ(cell.label.learning_rate, chosen) << cell.name();
+  }
+}
+
+TEST(StudyPlan, AFailedRunIsNotChosenAndAGroupOfFailuresEnds) {
+  StudyPlan plan = plan_of(small_study());
+  std::map<std::string, CellResult> results;
+  for (const Cell& cell : plan.cells()) {
+    CellResult result = scored(cell, 0.5);
+    const bool fails = cell.label.model == "light" || cell.label.learning_rate == 1e-2;
+    if (fails) result.failed = "out of memory";
+    results.emplace(cell.id(), result);
+  }
+  plan.choose([&](const std::string& id) { return &results.at(id); });
+  EXPECT_EQ(plan.unknown_runs(), 0);
+  for (const StudyPlan::Group& group : plan.groups()) {
+    EXPECT_EQ(group.failed, group.model == "light");
+    if (group.model == "transformer") EXPECT_EQ(group.chosen, 3e-2);
+  }
+}
+
+TEST(StudyPlan, FinetuningSeedsAreSpreadOverPretrainingSeeds) {
+  Json study = small_study();
+  study["parts"][0]["seeds"] = 6;
+  study["parts"][0]["pretraining_seeds"] = 3;
+  study["learning_rates"] = Json::array({1e-2});
+  const StudyPlan plan = plan_of(study);
+  EXPECT_EQ(count(plan, CellKind::Pretrain), 6);
+  for (const Cell& cell : plan.cells()) {
+    if (cell.kind() != CellKind::Finetune) continue;
+    const bool scratch = cell.label.start == Start::Scratch;
+    EXPECT_EQ(cell.label.pretraining_seed, scratch ? 0 : (cell.label.seed - 1) % 3 + 1);
+  }
+}
+
+TEST(StudyPlan, TheSameCellOfTwoPartsIsOneCell) {
+  Json study = small_study();
+  const StudyPlan one = plan_of(study);
+  study["parts"].push_back(study["parts"][0]);
+  study["parts"][1]["name"] = "again";
+  const StudyPlan two = plan_of(study);
+  EXPECT_EQ(two.cells().size(), one.cells().size());
+  EXPECT_EQ(two.cells().back().label.parts, (std::vector<std::string>{"main", "again"}));
+}
+
+TEST(StudyPlan, OtherOptionsGiveOtherCellsAndProseDoesNot) {
+  const StudyPlan before = plan_of(small_study());
+  Json study = small_study();
+  study["description"] = "other words";
+  EXPECT_EQ(ids(plan_of(study), CellKind::Finetune), ids(before, CellKind::Finetune));
+  study["finetuning"]["clip"] = 2.0;
+  const StudyPlan clipped = plan_of(study);
+  EXPECT_EQ(ids(clipped, CellKind::Pretrain), ids(before, CellKind::Pretrain));
+  EXPECT_NE(ids(clipped, CellKind::Finetune), ids(before, CellKind::Finetune));
+  study = small_study();
+  study["tokenizer"]["pieces"] = 401;
+  EXPECT_NE(ids(plan_of(study), CellKind::Pretrain), ids(before, CellKind::Pretrain));
+}
+
+TEST(StudyPlan, ADefaultThatIsWrittenOutChangesNothing) {
+  Json study = small_study();
+  study["finetuning"]["clip"] = 1.0;
+  study["pretraining"]["schedule"] = "cosine";
+  EXPECT_EQ(ids(plan_of(study), CellKind::Finetune),
+            ids(plan_of(small_study()), CellKind::Finetune));
+}
+
+TEST(StudyPlan, AnotherNumericsVersionGivesOtherIds) {
+  EXPECT_EQ(cell_id(CellKind::Pretrain, {{"a", 1}, {"b", 2}}),
+            cell_id(CellKind::Pretrain, {{"b", 2}, {"a", 1}}));
+  EXPECT_NE(cell_id(CellKind::Pretrain, {{"a", 1}}, kNumericsVersion),
+            cell_id(CellKind::Pretrain, {{"a", 1}}, kNumericsVersion + 1));
+  EXPECT_EQ(cell_id(CellKind::Pretrain, {{"a", 1}}).size(), 32u);
+}
+
+class OwnData : public ::testing::Test {
+ protected:
+  OwnData() {
+    folder_.file("train.jsonl", R"({"text": "a good one", "label": "good"})");
+    folder_.file("validation.jsonl", R"({"text": "a bad one", "label": "bad"})");
+    folder_.file("task.json", R"({"name": "mine", "description": "mine",
+      "files": {"train": "train.jsonl", "validation": "validation.jsonl"},
+      "source": "{text}", "target": "{label}", "labels": ["good", "bad"]})");
+    study_ = small_study();
+    study_["tasks"] = Json::object();
+    study_["tasks"]["mine"]["task"] = (folder_ / "task.json").string();
+    study_["parts"][0]["tasks"] = Json::array({"mine"});
+  }
+
+  TempFolder folder_;
+  Json study_;
+};
+
+TEST_F(OwnData, IdsDependOnTheContentsOfFilesAndNotOnTheirPlaces) {
+  const auto before = ids(plan_of(study_), CellKind::Finetune);
+  const TempFolder elsewhere;
+  fs::copy(folder_.path(), elsewhere.path(), fs::copy_options::recursive);
+  Json moved = study_;
+  moved["tasks"]["mine"]["task"] = (elsewhere / "task.json").string();
+  EXPECT_EQ(ids(plan_of(moved), CellKind::Finetune), before);
+  elsewhere.file("train.jsonl", R"({"text": "a good two", "label": "good"})");
+  EXPECT_NE(ids(plan_of(moved), CellKind::Finetune), before);
+}
+
+TEST_F(OwnData, AChangeOfAFileIsNoticedThroughTheCacheOfDigests) {
+  const fs::path cache = folder_ / "digests.json", file = folder_.file("data", "one");
+  const auto digest = [&] {
+    DataDigests digests(cache);
+    const std::string found = digests.of(file);
+    digests.save();
+    return found;
+  };
+  const std::string first = digest();
+  EXPECT_EQ(digest(), first);
+  folder_.file("data", "three");
+  EXPECT_NE(digest(), first);
+}
+
+TEST_F(OwnData, MissingDataIsNamedAndThePlanStandsAllTheSame) {
+  fs::remove(folder_ / "train.jsonl");
+  DataDigests digests;
+  const StudyPlan plan(Study::from_json({study_, "study.json"}), folder_.path(), digests);
+  ASSERT_EQ(digests.missing().size(), 1u);
+  EXPECT_EQ(digests.missing().front(), (folder_ / "train.jsonl").string());
+  EXPECT_EQ(count(plan, CellKind::Finetune), 8);
+}
+
+TEST(StudyFile, UnknownKeysAndNamesAreRefusedWithTheNearestOne) {
+  Json study = small_study();
+  study["modles"] = Json::object();
+  EXPECT_NE(refusal(study).find("did you mean models?"), std::string::npos) << refusal(study);
+  study = small_study();
+  study["finetuning"]["epoch"] = 3;
+  EXPECT_NE(refusal(study).find("did you mean epochs?"), std::string::npos) << refusal(study);
+  study = small_study();
+  study["parts"][0]["models"] = Json::array({"ligth"});
+  EXPECT_EQ(refusal(study), "study.json: ligth is no model of the study; did you mean light?");
+  study = small_study();
+  study["tasks"]["lexical"]["task"] = "synth/lexicl";
+  EXPECT_NE(refusal(study).find("did you mean synth/lexical?"), std::string::npos);
+}
+
+TEST(StudyFile, PretrainingNeedsOneLimit) {
+  Json study = small_study();
+  study["pretraining"]["tokens"] = 1000;
+  EXPECT_NE(refusal(study).find("tokens or steps: give one of them"), std::string::npos);
+}
+
+TEST(StudyFile, EveryBuiltInStudyHasAPlan) {
+  for (const std::string& name : study_names()) {
+    DataDigests digests;
+    const StudyPlan plan(Study::load(name), "no-such-folder", digests);
+    EXPECT_GT(count(plan, CellKind::Finetune), 0) << name;
+    EXPECT_EQ(plan.study().name, name);
+  }
+}
+
+TEST(CellFilter, TakesCellsByTheirNames) {
+  const StudyPlan plan = plan_of(small_study());
+  const auto taken = [&](const std::vector<std::string>& conditions) {
+    const CellFilter filter(conditions);
+    return std::count_if(plan.cells().begin(), plan.cells().end(),
+                         [&](const Cell& cell) { return filter.takes(cell); });
+  };
+  EXPECT_EQ(taken({}), std::ssize(plan.cells()));
+  EXPECT_EQ(taken({"kind=finetune", "model=light"}), 4);
+  EXPECT_EQ(taken({"kind=finetune", "mixer=attention", "start=scratch"}), 2);
+  EXPECT_EQ(taken({"kind=pretrain", "kind=finetune"}), 10);
+  EXPECT_NE(message_of<Error>([&] { taken({"modle=light"}); }).find("did you mean model?"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace convseq
