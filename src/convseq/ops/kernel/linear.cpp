@@ -232,7 +232,7 @@ torch::Tensor add_normed_linear(const torch::Tensor& residual, const torch::Tens
 torch::Tensor add_normed_relu_feed_forward(const torch::Tensor& residual, const torch::Tensor& x,
                                            const torch::Tensor& up, const torch::Tensor& down,
                                            const LayerNormParameters& norm) {
-  return add_normed_linear(residual, times_transpose(x, up, Epilogue::Relu), down, norm);
+  return kernel::add_normed_linear(residual, times_transpose(x, up, Epilogue::Relu), down, norm);
 }
 
 }  // namespace kernel
