@@ -245,9 +245,8 @@ std::string StudyPlan::add_corpus_shards(const std::string& name, bool validatio
   cell.needs.push_back(add_tokenizer());
   cell.work =
       ShardsWork{.tokenizer = cell.needs.back(), .patterns = patterns, .task = {}, .split = {}};
-  return add(CellKind::Shards,
-             {{"files", describe_files(patterns)}, {"tokenizer", cell.needs.back()}},
-             std::move(cell));
+  Json inputs = {{"files", describe_files(patterns)}, {"tokenizer", cell.needs.back()}};
+  return add(CellKind::Shards, std::move(inputs), std::move(cell));
 }
 
 std::string StudyPlan::add_task_shards(const StudyTask& task, const std::string& name,
@@ -257,9 +256,8 @@ std::string StudyPlan::add_task_shards(const StudyTask& task, const std::string&
   cell.needs.push_back(add_tokenizer());
   cell.work =
       ShardsWork{.tokenizer = cell.needs.back(), .patterns = {}, .task = task, .split = split};
-  return add(CellKind::Shards,
-             {{"text", describe_task(task, {split})}, {"tokenizer", cell.needs.back()}},
-             std::move(cell));
+  Json inputs = {{"text", describe_task(task, {split})}, {"tokenizer", cell.needs.back()}};
+  return add(CellKind::Shards, std::move(inputs), std::move(cell));
 }
 
 // The task without its prose, and the contents of its files.
