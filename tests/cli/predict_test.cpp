@@ -276,7 +276,9 @@ TEST_F(GpuPredictCommand, AnswersAsOnACpu) {
       }
       const double yes = expected["probabilities"]["yes"];
       EXPECT_NEAR(found["probabilities"]["yes"], yes, 1e-3) << i;
-      if (std::abs(yes - 0.5) > 1e-3) EXPECT_EQ(found["label"], expected["label"]) << i;
+      if (std::abs(yes - 0.5) > 1e-3) {
+        EXPECT_EQ(found["label"], expected["label"]) << i;
+      }
     }
   }
 }

@@ -91,7 +91,9 @@ TEST_P(CpuEngineOracle, AnswersAsTheLibtorchModel) {
   for (size_t row = 0; row < sources.size(); ++row) {
     EXPECT_NEAR(nlls[row].nll, expected_nlls[row].nll, tolerance_ * (1 + expected_nlls[row].nll));
     EXPECT_EQ(nlls[row].tokens, expected_nlls[row].tokens);
-    if (tolerance_ < 1e-4) EXPECT_EQ(nlls[row].right, expected_nlls[row].right);
+    if (tolerance_ < 1e-4) {
+      EXPECT_EQ(nlls[row].right, expected_nlls[row].right);
+    }
   }
 }
 
