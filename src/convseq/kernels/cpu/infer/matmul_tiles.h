@@ -52,7 +52,7 @@ CONVSEQ_INLINE void write_tile(const MatmulTask& task, int64_t row, int64_t rows
     });
     return write_some_columns(task, row, rows, column, values, V * W);
   }
-  const MatmulOutput& output = task.output;
+  const MatmulOutput output = task.output;  // a copy: stores might change the task
   const auto for_vectors = [&](const auto& f) CONVSEQ_LAMBDA {
     unroll<R>([&](auto r) CONVSEQ_LAMBDA {
       if (r.kValue == R - 1 && rows < R) return;
@@ -117,10 +117,20 @@ CONVSEQ_INLINE void for_row_tiles(int64_t begin, int64_t end, const F& f) {
   }
 }
 
+// Fetches into the L2 cache the share of `bytes` that `rows` rows from `row` are of `all` rows.
+CONVSEQ_INLINE void prefetch_share(const std::byte* from, int64_t bytes, int64_t row, int64_t rows,
+                                   int64_t all) {
+  const int64_t end = bytes * (row + rows) / all;
+  for (int64_t at = bytes * row / all; at < end; at += kLine) {
+    __builtin_prefetch(from + at, /*rw=*/0, /*locality=*/2);
+  }
+}
+
 // tile(Number<rows>, Number<panels>, row, column) over all rows and columns of the task. Rows
 // and panels are cut into blocks that stay in the L2 cache. Within them, a panel that fits in the
-// L1 cache stays there while the rows pass; otherwise the rows of a tile stay while the panels
-// pass. One or two rows take Wide panels at once, so that there are enough independent sums.
+// L1 cache stays there while the rows pass and the next panel is fetched; otherwise the rows of a
+// tile stay while the panels pass. One or two rows take Wide panels at once, so that there are
+// enough independent sums.
 template <int Rows, int Panel, int Wide, int Multiple = 2, class Tile>
 CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
                               const Tile& tile) {
@@ -143,6 +153,10 @@ CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t
     const int64_t last = smaller(first + block, task.row_count);
     for (int64_t left = begin; left < end; left += group) {
       for_row_tiles<Rows, Multiple>(first, last, [&](int64_t row, int64_t rows) CONVSEQ_LAMBDA {
+        if (holds_panel && left + Panel < end) {
+          prefetch_share(task.panels + (left + Panel) * weight_bytes, weight_bytes * Panel,
+                         row - first, rows, last - first);
+        }
         with_count<Rows>(rows, [&](auto count) CONVSEQ_LAMBDA {
           for (column = left; column < smaller(left + group, end); column += Panel) {
             tile(count, Number<1>{}, row, column);
