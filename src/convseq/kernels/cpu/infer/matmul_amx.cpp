@@ -1,23 +1,20 @@
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
-// Matmuls with AMX: one instruction multiplies 64 bytes of 16 rows by 64 bytes of 16 outputs. The
-// weights are packed as for the dot products of AVX-512, the rows in tiles.
+// Matmuls with AMX: one instruction multiplies 64 bytes of 16 rows by 64 bytes of 16 outputs. Rows
+// and weights are packed so that a tile of either is one piece of memory.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kTile = 16;           // rows or outputs of a tile
+constexpr int kTile = 16;           // rows or outputs of a tile; a panel is one tile wide
 constexpr int64_t kTileBytes = 64;  // of a row or of an output
-constexpr int kPanelTiles = 2;
-constexpr int kPanel = kPanelTiles * kTile;
-constexpr int64_t kPanelStride = 4 * kPanel;  // bytes from four inputs of a panel to the next four
 
 // Registers: four tiles of sums, two of rows, two of weights.
 constexpr int kSumTiles = 4, kFirstRowTile = 4, kFirstWeightTile = 6;
 
 // Not intrinsics: those take only literals as registers, and not all say that they access memory.
 template <int Register>
-CONVSEQ_INLINE void load_tile(const void* from, int64_t stride) {
+CONVSEQ_INLINE void load_tile(const void* from, int64_t stride = kTileBytes) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
                :
                : "i"(Register), "r"(from), "r"(stride)
@@ -72,59 +69,61 @@ struct Bf16Tiles {
   }
 };
 
-// The sums of one block of the output. They are written while the next block is multiplied, so that
-// the tile instructions do not wait.
+// The sums of one block of the output, V tiles wide. They are written row by row between the tile
+// instructions of the next block, which would otherwise wait for the epilogue.
+template <class Type, int V>
 struct Block {
   alignas(kTileBytes) float sums[kSumTiles * kTile * kTile];  // as bits: they may be int32
-  int64_t row = 0, rows = 0, column = 0;
+  int64_t row = 0, rows = 0, column = 0;                      // those that are still to be written
+  const float* next = sums;
 
-  // RowTiles · 16 rows by Panels panels.
-  template <class Type, int RowTiles, int Panels>
-  [[gnu::noinline]] void multiply(const MatmulTask& task, int64_t next_row, int64_t next_rows,
-                                  int64_t next_column) {
-    constexpr int kColumnTiles = Panels * kPanelTiles;
-    static_assert(RowTiles * kColumnTiles <= kSumTiles);
+  void write_part(const MatmulTask& task) {
+    constexpr int kPart = 8 / V;
+    with_count<kPart>(smaller<int64_t>(kPart, rows), [&](auto count) CONVSEQ_LAMBDA {
+      Type::template write<count.kValue, V>(task, row, column, next);
+      row += count.kValue;
+      rows -= count.kValue;
+      next += count.kValue * V * 16;
+    });
+  }
+
+  void write(const MatmulTask& task) {
+    while (rows > 0) write_part(task);
+  }
+
+  // The product of RowTiles · 16 rows and V panels, of which `new_rows` rows exist.
+  template <int RowTiles>
+  [[gnu::noinline]] void multiply(const MatmulTask& task, int64_t new_row, int64_t new_rows,
+                                  int64_t new_column) {
+    static_assert(RowTiles * V <= kSumTiles);
     const int64_t row_bytes = task.inputs * Type::kBytes;
-    const std::byte* x = task.rows + next_row * row_bytes;
-    const std::byte* w = task.panels + next_column * row_bytes;
-    unroll<RowTiles * kColumnTiles>([&](auto i) CONVSEQ_LAMBDA {
-      Type::template start<i.kValue>(task, next_column + i.kValue % kColumnTiles * kTile);
+    const std::byte* x = task.rows + new_row * row_bytes;
+    const std::byte* w = task.panels + new_column * row_bytes;
+    unroll<RowTiles * V>([&](auto i) CONVSEQ_LAMBDA {
+      Type::template start<i.kValue>(task, new_column + i.kValue % V * kTile);
     });
     for (int64_t k = 0; k < row_bytes; k += kTileBytes) {
       unroll<RowTiles>([&](auto r) CONVSEQ_LAMBDA {
-        load_tile<kFirstRowTile + r.kValue>(x + kTile * (r.kValue * row_bytes + k), kTileBytes);
+        load_tile<kFirstRowTile + r.kValue>(x + kTile * (r.kValue * row_bytes + k));
       });
-      unroll<kColumnTiles>([&](auto c) CONVSEQ_LAMBDA {
-        constexpr int kColumn = c.kValue, kWeights = kFirstWeightTile + kColumn % kPanelTiles;
-        load_tile<kWeights>(w + kPanel * (kColumn / kPanelTiles * row_bytes + k) +
-                                kColumn % kPanelTiles * kTileBytes,
-                            kPanelStride);
+      unroll<V>([&](auto v) CONVSEQ_LAMBDA {
+        constexpr int kWeights = kFirstWeightTile + v.kValue % 2;
+        load_tile<kWeights>(w + kTile * (v.kValue * row_bytes + k));
         unroll<RowTiles>([&](auto r) CONVSEQ_LAMBDA {
-          Type::template multiply<r.kValue * kColumnTiles + kColumn, kFirstRowTile + r.kValue,
-                                  kWeights>();
+          Type::template multiply<r.kValue * V + v.kValue, kFirstRowTile + r.kValue, kWeights>();
         });
       });
+      if (rows > 0) write_part(task);
     }
-    write<Type, kColumnTiles>(task);
-    unroll<RowTiles * kColumnTiles>([&](auto i) CONVSEQ_LAMBDA {
-      constexpr int kRow = i.kValue / kColumnTiles, kColumn = i.kValue % kColumnTiles;
-      store_tile<i.kValue>(sums + (kRow * kTile * kColumnTiles + kColumn) * kTile,
-                           kColumnTiles * kTileBytes);
+    write(task);
+    unroll<RowTiles * V>([&](auto i) CONVSEQ_LAMBDA {
+      store_tile<i.kValue>(sums + (i.kValue / V * kTile * V + i.kValue % V) * kTile,
+                           V * kTileBytes);
     });
-    row = next_row;
-    rows = next_rows;
-    column = next_column;
-  }
-
-  // V vectors of sums per row, in parts that fit the registers.
-  template <class Type, int V>
-  [[gnu::noinline]] void write(const MatmulTask& task) const {
-    constexpr int kPart = 16 / V;
-    for (int64_t r = 0; r < rows; r += kPart) {
-      with_count<kPart>(smaller<int64_t>(kPart, rows - r), [&](auto count) CONVSEQ_LAMBDA {
-        Type::template write<count.kValue, V>(task, row + r, column, sums + r * V * 16);
-      });
-    }
+    row = new_row;
+    rows = new_rows;
+    column = new_column;
+    next = sums;
   }
 };
 
@@ -144,46 +143,53 @@ CONVSEQ_INLINE void configure_tiles() {
   asm volatile("ldtilecfg %0" : : "m"(configuration));
 }
 
-// Rows are cut into blocks that stay in the L2 cache; over each of them pass the panels. Up to 16
-// rows take two panels at once, so that there are enough independent sums.
-template <class Type>
-void multiply(const MatmulTask& task) {
+// All rows by the panels of [begin, end), V at a time. Rows are cut into blocks that stay in the L2
+// cache; over each of them pass the panels.
+template <class Type, int V>
+void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
   constexpr int64_t kBlockBytes = 256 * 1024;
-  constexpr int64_t kRows = 2 * kTile;
+  constexpr int kRowTiles = kSumTiles / V < 2 ? 1 : 2;
+  constexpr int64_t kRows = kRowTiles * kTile;
   const int64_t row_bytes = task.inputs * Type::kBytes;
-  const int64_t block = larger<int64_t>(1, kBlockBytes / (row_bytes * kRows)) * kRows;
-  const int64_t end = task.columns.end;
-  int64_t begin = task.columns.begin;
-  Block sums;
-  configure_tiles();
-  if (task.row_count <= kTile) {
-    for (; begin + kPanel < end; begin += 2 * kPanel) {
-      sums.multiply<Type, 1, 2>(task, 0, task.row_count, begin);
-    }
-    sums.write<Type, 2 * kPanelTiles>(task);
-    sums.rows = 0;
-  }
-  for (int64_t first = 0; first < task.row_count; first += block) {
-    const int64_t last = smaller(first + block, task.row_count);
-    for (int64_t column = begin; column < end; column += kPanel) {
+  const int64_t row_block = larger<int64_t>(1, kBlockBytes / (row_bytes * kRows)) * kRows;
+  Block<Type, V> block;
+  for (int64_t first = 0; first < task.row_count; first += row_block) {
+    const int64_t last = smaller(first + row_block, task.row_count);
+    for (int64_t column = begin; column < end; column += V * kTile) {
       for (int64_t row = first; row < last; row += kRows) {
         const int64_t rows = smaller(kRows, last - row);
         if (rows > kTile) {
-          sums.multiply<Type, 2, 1>(task, row, rows, column);
+          block.template multiply<kRowTiles>(task, row, rows, column);
         } else {
-          sums.multiply<Type, 1, 1>(task, row, rows, column);
+          block.template multiply<1>(task, row, rows, column);
         }
       }
     }
   }
-  sums.write<Type, kPanelTiles>(task);
+  block.write(task);
+}
+
+// Up to 16 rows take four panels at once, so that there are enough independent sums; otherwise two.
+template <class Type>
+void multiply(const MatmulTask& task) {
+  const int64_t panels = (task.columns.end - task.columns.begin + kTile - 1) / kTile;
+  const int64_t together = task.row_count <= kTile ? 4 : 2;
+  const int64_t begin = task.columns.begin, end = task.columns.end;
+  const int64_t middle = begin + panels / together * together * kTile;
+  configure_tiles();
+  if (together == 4) {
+    multiply_panels<Type, 4>(task, begin, smaller(middle, end));
+  } else {
+    multiply_panels<Type, 2>(task, begin, smaller(middle, end));
+  }
+  if (middle < end) multiply_panels<Type, 1>(task, middle, end);
   asm volatile("tilerelease");
 }
 
 }  // namespace
 
 const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
-                                   .panel = kPanel,
+                                   .panel = kTile,
                                    .group = 4,
                                    .input_multiple = 64,
                                    .element = RowElement::Uint8,
@@ -191,7 +197,7 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .row_group = 64},
                                   multiply<Int8Tiles>};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
-                                   .panel = kPanel,
+                                   .panel = kTile,
                                    .group = 2,
                                    .input_multiple = 32,
                                    .element = RowElement::Bf16,
