@@ -92,16 +92,6 @@ TEST(RowOpsCpu, PackedRowsHoldTheRows) {
       });
 }
 
-TEST(RowOpsCpu, ReluEqualsItsFormula) {
-  expect_packs(
-      [](const PackedRows& packed, const auto& x) {
-        relu_pack_rows({x.data(), packed.shape.inputs}, packed, all_rows(packed));
-      },
-      [](int64_t channels, const auto& x) {
-        return map_pairs(channels, x, [](double a, double) { return a < 0 ? 0 : a; });
-      });
-}
-
 TEST(RowOpsCpu, GluEqualsItsFormula) {
   expect_packs(
       [](const PackedRows& packed, const auto& x) {

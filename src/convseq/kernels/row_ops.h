@@ -19,8 +19,6 @@ inline RowRange all_rows(const PackedRows& rows) { return {0, rows.shape.rows}; 
 
 // x → packed. Here and below, row r of the inputs becomes row r of `packed`, for r in the range.
 void pack_rows(const FloatRows& x, const PackedRows& packed, RowRange range);
-// relu(x)
-void relu_pack_rows(const FloatRows& x, const PackedRows& packed, RowRange range);
 // x ⊙ sigmoid(gate)
 void glu_pack_rows(const FloatRows& x, const FloatRows& gate, const PackedRows& packed,
                    RowRange range);

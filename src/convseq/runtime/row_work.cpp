@@ -171,15 +171,16 @@ void RowWork::add_cross(const CpuCrossAttention& cross, const float* key_values,
 void RowWork::add_ffn(const CpuFeedForward& ffn) {
   enter(ffn.norm);
   const int64_t width = ffn.up.shape.outputs, inner = ffn.down.shape.inputs;
+  const bool is_gated = width != inner;
   const float* hidden = hidden_.floats();
   matmul(packed(input_, model_.config.d_model), ffn.up,
-         {.data = hidden_.floats(), .stride = width});
+         {.data = hidden_.floats(), .stride = width, .relu = !is_gated});
   const kernels::PackedRows rows = packed(inner_, inner);
   for_rows([&](kernels::RowRange range) {
-    if (width == inner) {
-      kernels::relu_pack_rows({hidden, width}, rows, range);
-    } else {
+    if (is_gated) {
       kernels::gated_gelu_pack_rows({hidden, width}, {hidden + inner, width}, rows, range);
+    } else {
+      kernels::pack_rows({hidden, width}, rows, range);
     }
   });
   add_branch(rows, ffn.down, ffn.norm);

@@ -7,9 +7,11 @@
 namespace convseq {
 namespace {
 
-constexpr int64_t kBlockRows = 32;     // the hidden rows of an FFN stay in the second-level cache
+constexpr int64_t kBlockRows = 48;     // the hidden rows of an FFN stay in the second-level cache
 constexpr int64_t kSmallestBlock = 8;  // below it, a matmul is slower per row
 constexpr int64_t kGroupRowsPerThread = 1024;  // enough blocks to balance the threads
+
+int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
 // Whole sequences of about as many rows are computed at once; longer ones alone.
 template <class Rows, class Run>
@@ -96,9 +98,9 @@ void SequencePass::run_group(const Group& group, const PassOptions& options,
                              const std::function<void(const PassRows&)>& leave) {
   const CpuStack& stack = options.side == Side::Encoder ? model_.encoder : model_.decoder;
   const int64_t d = model_.config.d_model, rows = group.rows();
-  const int64_t share = (rows + pool_.threads() - 1) / pool_.threads();
-  const int64_t block = std::clamp((share + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock,
-                                   kSmallestBlock, kBlockRows);
+  // As many blocks for each thread, of nearly the same size.
+  const int64_t blocks = pool_.threads() * divide_up(rows, pool_.threads() * kBlockRows);
+  const int64_t block = divide_up(divide_up(rows, blocks), kSmallestBlock) * kSmallestBlock;
   x_.reserve_floats(rows * d);
   for (Buffer& each : projected_) {
     for (const CpuLayer& layer : stack.layers) {
@@ -108,7 +110,7 @@ void SequencePass::run_group(const Group& group, const PassOptions& options,
   // Phase i mixes layer i − 1 and finishes it, then projects layer i.
   const size_t phases = stack.layers.size() + 1;
   for (size_t phase = 0; phase < phases; ++phase) {
-    pool_.run((rows + block - 1) / block, [&](int64_t task, int64_t thread) {
+    pool_.run(divide_up(rows, block), [&](int64_t task, int64_t thread) {
       RowWork& work = works_[static_cast<size_t>(thread)];
       auto& sources = sources_[static_cast<size_t>(thread)];
       const int64_t begin = task * block, end = std::min(rows, begin + block);

@@ -121,13 +121,6 @@ void pack(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
   }
 }
 
-void relu(const float* x, int64_t count, float* y) {
-  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
-    const auto value = load<width.kValue>(x + c);
-    store<width.kValue>(y + c, value < 0.0F ? Floats<width.kValue>{} : value);
-  });
-}
-
 void glu(const float* x, const float* gate, int64_t count, float* y) {
   for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
     constexpr int kWidth = width.kValue;
@@ -200,7 +193,6 @@ float log_sum_exp(const float* logits, int64_t count) {
 }  // namespace
 
 const RowLoops kRowLoops = {.pack = pack,
-                            .relu = relu,
                             .glu = glu,
                             .gated_gelu = gated_gelu,
                             .norm = norm,

@@ -9,7 +9,6 @@ namespace convseq::kernels {
 struct RowLoops {
   // `count` values to row `row` of the buffer.
   void (*pack)(const RowBuffer& to, int64_t row, const float* x, int64_t count);
-  void (*relu)(const float* x, int64_t count, float* y);
   void (*glu)(const float* x, const float* gate, int64_t count, float* y);
   void (*gated_gelu)(const float* gate, const float* x, int64_t count, float* y);
   // norm(x), plus the residual where there is one.

@@ -56,13 +56,6 @@ void pack_rows(const FloatRows& x, const PackedRows& packed, RowRange range) {
   }
 }
 
-void relu_pack_rows(const FloatRows& x, const PackedRows& packed, RowRange range) {
-  const RowLoops& loops = row_loops(packed.shape.level);
-  pack_computed(packed, range, [&](int64_t r, float* row) {
-    loops.relu(x.data + r * x.stride, packed.shape.inputs, row);
-  });
-}
-
 void glu_pack_rows(const FloatRows& x, const FloatRows& gate, const PackedRows& packed,
                    RowRange range) {
   const RowLoops& loops = row_loops(packed.shape.level);
