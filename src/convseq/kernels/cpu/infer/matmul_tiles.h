@@ -135,7 +135,11 @@ template <int Rows, int Panel, int Wide, int Multiple = 2, class Tile>
 CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
                               const Tile& tile) {
   constexpr int64_t kBlockBytes = 256 * 1024;
-  constexpr int64_t kPanelBytes = 32 * 1024;
+#ifdef __aarch64__
+  constexpr int64_t kPanelBytes = 32 * 1024;  // half of an L1 cache
+#else
+  constexpr int64_t kPanelBytes = 24 * 1024;
+#endif
   constexpr int kFew = 2;
   int64_t column = task.columns.begin;
   if (task.row_count <= kFew) {
