@@ -6,6 +6,7 @@
 
 #include "answer/engine_answers.h"
 #include "convseq/base/error.h"
+#include "convseq/runtime/thread_pool.h"
 #include "model/model_table.h"
 #include "runtime/model_folder.h"
 #include "temp_folder.h"
@@ -221,6 +222,22 @@ TEST(CpuEngine, AnswersTheSameFromTheFileAndFromMemory) {
   // Other weights under the same name are packed anew.
   random_weights(light(), TensorType::F32, 4).write(folder / "model", light());
   EXPECT_NE(score({}), expected);
+}
+
+TEST(CpuEngine, EnginesCanShareAPoolAndAnswerAsWithTheirOwn) {
+  TempFolder folder;
+  random_weights(light()).write(folder / "model", light());
+  const auto sources = random_sources({8, 3, 70});
+  const auto score = [&](Engine& engine) {
+    return engine.score(*engine.encode(sources), {{2, 1}, {5, 1}});
+  };
+  const auto pool = std::make_shared<ThreadPool>(3);
+  const auto own = load_cpu_engine(folder / "model", {.threads = 1});
+  const auto first = load_cpu_engine(folder / "model", {.pool = pool});
+  const auto second = load_cpu_engine(folder / "model", {.pool = pool});
+  EXPECT_EQ(pool.use_count(), 3);
+  EXPECT_EQ(score(*first), score(*own));
+  EXPECT_EQ(score(*second), score(*own));
 }
 
 TEST(CpuEngine, AnswersTheSameAtEveryCpuLevelWithinRounding) {

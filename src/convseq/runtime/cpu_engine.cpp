@@ -29,9 +29,9 @@ struct TokenLikelihood {
 
 class CpuEngine : public Engine {
  public:
-  CpuEngine(std::shared_ptr<const CpuModel> model, int64_t threads)
+  CpuEngine(std::shared_ptr<const CpuModel> model, std::shared_ptr<ThreadPool> pool)
       : model_(std::move(model)),
-        pool_(std::make_shared<ThreadPool>(threads)),
+        pool_(std::move(pool)),
         pass_(*model_, *pool_),
         logits_(static_cast<size_t>(pool_->threads())) {}
 
@@ -215,8 +215,10 @@ ClassScores CpuEngine::classify(const Encoded& base) {
 
 std::unique_ptr<Engine> load_cpu_engine(const std::filesystem::path& folder,
                                         const CpuEngineOptions& options) {
-  return std::make_unique<CpuEngine>(load_cpu_model(folder, options),
-                                     options.threads > 0 ? options.threads : usable_cores());
+  const int64_t threads = options.threads > 0 ? options.threads : usable_cores();
+  return std::make_unique<CpuEngine>(
+      load_cpu_model(folder, options),
+      options.pool != nullptr ? options.pool : std::make_shared<ThreadPool>(threads));
 }
 
 }  // namespace convseq

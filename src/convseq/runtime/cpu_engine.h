@@ -11,6 +11,8 @@
 
 namespace convseq {
 
+class ThreadPool;
+
 // The arithmetic of an engine's matmuls. Norms, softmaxes, gates and residuals are fp32 in any.
 enum class CpuPrecision { Stored, Fp32, Bf16, Int8 };
 template <>
@@ -24,6 +26,8 @@ struct CpuEngineOptions {
   // Stored: the type of the matrices in the model folder. Another type is converted to at loading.
   CpuPrecision precision = CpuPrecision::Stored;
   int64_t threads = 0;  // 0: one per core that this process may use
+  // The threads to use instead. Engines with the same pool are used by one thread at a time.
+  std::shared_ptr<ThreadPool> pool = nullptr;
   // The instruction set; default: the widest one that this machine has.
   std::optional<kernels::CpuLevel> level = std::nullopt;
   // Whether the packed weights are kept as a file in the model folder, if it is writable. Later
