@@ -9,6 +9,8 @@ namespace {
 constexpr int kTile = 16;           // rows or outputs of a tile; a panel is one tile wide
 constexpr int64_t kTileBytes = 64;  // of a row or of an output
 
+typedef int32_t Ints __attribute__((vector_size(64)));
+
 // Registers: four tiles of sums, two of rows, two of weights.
 constexpr int kSumTiles = 4, kFirstRowTile = 4, kFirstWeightTile = 6;
 
@@ -27,7 +29,7 @@ CONVSEQ_INLINE void store_tile(void* to, int64_t stride) {
 }
 
 // The inputs are unsigned, q + 128.
-struct Int8Tiles {
+struct Int8Tiles : IntSums<16> {
   static constexpr int64_t kBytes = 1;
   template <int Sums>
   CONVSEQ_INLINE static void start(const MatmulTask& task, int64_t column) {
@@ -37,18 +39,9 @@ struct Int8Tiles {
   CONVSEQ_INLINE static void multiply() {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(Rows), "i"(Weights));
   }
-  template <int R, int V>
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t column,
-                                   const float* sums) {
-    Floats<16> floats[R][V];
-    unroll<R * V>([&](auto i) CONVSEQ_LAMBDA {
-      floats[i.kValue / V][i.kValue % V] = floats_of<16>(load<16>(sums + i.kValue * 16));
-    });
-    write_scaled_tile<R, V, 16>(task, row, R, column, floats);
-  }
 };
 
-struct Bf16Tiles {
+struct Bf16Tiles : FloatSums<16> {
   static constexpr int64_t kBytes = 2;
   template <int Sums>
   CONVSEQ_INLINE static void start(const MatmulTask&, int64_t) {
@@ -57,15 +50,6 @@ struct Bf16Tiles {
   template <int Sums, int Rows, int Weights>
   CONVSEQ_INLINE static void multiply() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(Rows), "i"(Weights));
-  }
-  template <int R, int V>
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t column,
-                                   const float* sums) {
-    Floats<16> floats[R][V];
-    unroll<R * V>([&](auto i) CONVSEQ_LAMBDA {
-      floats[i.kValue / V][i.kValue % V] = load<16>(sums + i.kValue * 16);
-    });
-    write_tile<R, V, 16>(task, row, R, column, floats);
   }
 };
 
@@ -80,7 +64,12 @@ struct Block {
   void write_part(const MatmulTask& task) {
     constexpr int kPart = 8 / V;
     with_count<kPart>(smaller<int64_t>(kPart, rows), [&](auto count) CONVSEQ_LAMBDA {
-      Type::template write<count.kValue, V>(task, row, column, next);
+      constexpr int kCount = count.kValue;
+      Floats<16> part[kCount][V];
+      unroll<kCount * V>([&](auto i) CONVSEQ_LAMBDA {
+        part[i.kValue / V][i.kValue % V] = load<16>(next + i.kValue * 16);
+      });
+      write_sums<Type, kCount, V, 16>(task, row, kCount, column, part);
       row += count.kValue;
       rows -= count.kValue;
       next += count.kValue * V * 16;
@@ -173,7 +162,6 @@ void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
 // the same.
 template <int R, int V>
 [[gnu::noinline]] void multiply_few_rows(const MatmulTask& task, int64_t column) {
-  typedef int32_t Ints __attribute__((vector_size(64)));
   const int64_t inputs = task.inputs;
   const std::byte* w = task.panels + column * inputs;
   Ints sums[R][V];
@@ -197,11 +185,7 @@ template <int R, int V>
       });
     });
   }
-  Floats<16> floats[R][V];
-  unroll<R * V>([&](auto i) CONVSEQ_LAMBDA {
-    floats[i.kValue / V][i.kValue % V] = floats_of<16>(sums[i.kValue / V][i.kValue % V]);
-  });
-  write_scaled_tile<R, V, 16>(task, 0, R, column, floats);
+  write_sums<IntSums<16>, R, V, 16>(task, 0, R, column, sums);
 }
 
 // Up to 16 rows take four panels at once, so that there are enough independent sums; otherwise two.

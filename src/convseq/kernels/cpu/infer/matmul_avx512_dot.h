@@ -41,17 +41,7 @@ template <class Type, int R, int Panels>
       });
     });
   }
-  Floats<16> floats[R][kVectors];
-  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-    unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      floats[r.kValue][v.kValue] = Type::to_floats(sums[r.kValue][v.kValue]);
-    });
-  });
-  if constexpr (Type::kScaled) {
-    write_scaled_tile<R, kVectors, 16>(task, row, R, column, floats);
-  } else {
-    write_tile<R, kVectors, 16>(task, row, R, column, floats);
-  }
+  write_sums<Type, R, kVectors, 16>(task, row, R, column, sums);
 }
 
 template <class Type>

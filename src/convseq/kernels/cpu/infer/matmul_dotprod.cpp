@@ -36,13 +36,7 @@ template <int R, int Panels>
       });
     });
   }
-  Floats<4> floats[R][Panels * kVectors];
-  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-    unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      floats[r.kValue][v.kValue] = floats_of<4>(sums[r.kValue][v.kValue]);
-    });
-  });
-  write_scaled_tile<R, Panels * kVectors, 4>(task, row, R, column, floats);
+  write_sums<IntSums<4>, R, Panels * kVectors, 4>(task, row, R, column, sums);
 }
 
 void multiply(const MatmulTask& task) {

@@ -14,7 +14,7 @@ constexpr int kWide = 2;  // panels for few rows
 constexpr int kRowPairs = kRows / 2, kPanelPairs = kPanel / 2;
 constexpr int64_t kStep = 16;  // bytes of two rows or columns that one instruction reads
 
-struct Int8Pairs {
+struct Int8Pairs : IntSums<4> {
   using Sums = int32x4_t;
   static constexpr int64_t kBytes = 1;
   CONVSEQ_INLINE static int8x16_t load_pair(const std::byte* from) {
@@ -23,15 +23,9 @@ struct Int8Pairs {
   CONVSEQ_INLINE static Sums multiply(Sums sums, int8x16_t x, int8x16_t w) {
     return vmmlaq_s32(sums, x, w);
   }
-  template <int R, int V>
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t rows,
-                                   int64_t column, Floats<4> (&sums)[R][V]) {
-    write_scaled_tile<R, V, 4>(task, row, rows, column, sums);
-  }
-  CONVSEQ_INLINE static Floats<4> to_floats(Sums sums) { return floats_of<4>(sums); }
 };
 
-struct Bf16Pairs {
+struct Bf16Pairs : FloatSums<4> {
   using Sums = float32x4_t;
   static constexpr int64_t kBytes = 2;
   CONVSEQ_INLINE static bfloat16x8_t load_pair(const std::byte* from) {
@@ -40,12 +34,6 @@ struct Bf16Pairs {
   CONVSEQ_INLINE static Sums multiply(Sums sums, bfloat16x8_t x, bfloat16x8_t w) {
     return vbfmmlaq_f32(sums, x, w);
   }
-  template <int R, int V>
-  CONVSEQ_INLINE static void write(const MatmulTask& task, int64_t row, int64_t rows,
-                                   int64_t column, Floats<4> (&sums)[R][V]) {
-    write_tile<R, V, 4>(task, row, rows, column, sums);
-  }
-  CONVSEQ_INLINE static Floats<4> to_floats(Sums sums) { return sums; }
 };
 
 // The halves of two blocks of 2×2 sums that belong to the same row.
@@ -80,15 +68,15 @@ template <class Type, int Pairs, int Panels>
       });
     });
   }
-  Floats<4> tile[2 * Pairs][Panels * kPanelPairs / 2];
+  typename Type::Sums tile[2 * Pairs][Panels * kPanelPairs / 2];
   unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
     unroll<Panels * kPanelPairs / 2>([&](auto c) CONVSEQ_LAMBDA {
       const auto left = sums[p.kValue][2 * c.kValue], right = sums[p.kValue][2 * c.kValue + 1];
-      tile[2 * p.kValue][c.kValue] = Type::to_floats(row_of<0>(left, right));
-      tile[2 * p.kValue + 1][c.kValue] = Type::to_floats(row_of<1>(left, right));
+      tile[2 * p.kValue][c.kValue] = row_of<0>(left, right);
+      tile[2 * p.kValue + 1][c.kValue] = row_of<1>(left, right);
     });
   });
-  Type::template write<2 * Pairs, Panels * kPanelPairs / 2>(task, row, rows, column, tile);
+  write_sums<Type, 2 * Pairs, Panels * kPanelPairs / 2, 4>(task, row, rows, column, tile);
 }
 
 template <class Type>

@@ -91,13 +91,7 @@ template <int R, int Panels>
       });
     });
   }
-  Floats<kLanes> floats[R][Panels * kVectors];
-  unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-    unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      floats[r.kValue][v.kValue] = floats_of<kLanes>(sums[r.kValue][v.kValue]);
-    });
-  });
-  write_scaled_tile<R, Panels * kVectors, kLanes>(task, row, R, column, floats);
+  write_sums<IntSums<kLanes>, R, Panels * kVectors, kLanes>(task, row, R, column, sums);
 }
 
 void multiply_ints(const MatmulTask& task) {

@@ -94,6 +94,36 @@ CONVSEQ_INLINE void write_scaled_tile(const MatmulTask& task, int64_t row, int64
   write_tile<R, V, W>(task, row, rows, column, sums);
 }
 
+// What the vectors of sums are.
+template <int W>
+struct FloatSums {
+  static constexpr bool kScaled = false;
+  CONVSEQ_INLINE static Floats<W> to_floats(Floats<W> sums) { return sums; }
+};
+template <int W>
+struct IntSums {
+  static constexpr bool kScaled = true;
+  template <class Sums>
+  CONVSEQ_INLINE static Floats<W> to_floats(Sums sums) {
+    return floats_of<W>(sums);
+  }
+};
+
+// The epilogue of a tile of FloatSums or IntSums.
+template <class Type, int R, int V, int W, class Sums>
+CONVSEQ_INLINE void write_sums(const MatmulTask& task, int64_t row, int64_t rows, int64_t column,
+                               const Sums (&sums)[R][V]) {
+  Floats<W> floats[R][V];
+  unroll<R * V>([&](auto i) CONVSEQ_LAMBDA {
+    floats[i.kValue / V][i.kValue % V] = Type::to_floats(sums[i.kValue / V][i.kValue % V]);
+  });
+  if constexpr (Type::kScaled) {
+    write_scaled_tile<R, V, W>(task, row, rows, column, floats);
+  } else {
+    write_tile<R, V, W>(task, row, rows, column, floats);
+  }
+}
+
 // f(Number<n>) for the n of [1, N] that equals `count`.
 template <int N, class F>
 CONVSEQ_INLINE void with_count(int64_t count, const F& f) {

@@ -4,10 +4,9 @@ namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
 // vpdpbusd multiplies unsigned inputs, q + 128.
-struct Int8Dots {
+struct Int8Dots : IntSums<16> {
   typedef int32_t Sums __attribute__((vector_size(64)));
   static constexpr int64_t kBytes = 1;
-  static constexpr bool kScaled = true;
   CONVSEQ_INLINE static Sums start(const MatmulTask& task, int64_t column) {
     Sums sums;
     __builtin_memcpy(&sums, task.column_starts + column, sizeof sums);
@@ -15,9 +14,6 @@ struct Int8Dots {
   }
   CONVSEQ_INLINE static Sums multiply(Sums sum, __m512i x, __m512i w) {
     return (Sums)_mm512_dpbusd_epi32((__m512i)sum, x, w);
-  }
-  CONVSEQ_INLINE static Floats<16> to_floats(Sums sum) {
-    return __builtin_convertvector(sum, Floats<16>);
   }
 };
 
