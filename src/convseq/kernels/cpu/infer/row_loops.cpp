@@ -5,7 +5,23 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+template <int W>
+struct IntVector {
+  typedef int32_t Type __attribute__((vector_size(4 * W)));
+};
+using Ints = IntVector<kLanes>::Type;
+
+template <int W>
+CONVSEQ_INLINE int32_t largest_lane(typename IntVector<W>::Type values) {
+  if constexpr (W == 1) {
+    return values[0];
+  } else {
+    typename IntVector<W / 2>::Type low, high;
+    __builtin_memcpy(&low, &values, sizeof low);
+    __builtin_memcpy(&high, reinterpret_cast<const char*>(&values) + sizeof low, sizeof high);
+    return largest_lane<W / 2>(low > high ? low : high);
+  }
+}
 
 // The largest magnitude, compared as integers: NaN is above all numbers.
 CONVSEQ_INLINE float largest_magnitude(const float* x, int64_t count) {
@@ -20,10 +36,8 @@ CONVSEQ_INLINE float largest_magnitude(const float* x, int64_t count) {
       rest = larger(rest, bits_as<int32_t>(x[c]) & 0x7fffffff);
     }
   });
-  for (const Ints& each : largest) {
-    for (int i = 0; i < kLanes; ++i) rest = larger<int32_t>(rest, each[i]);
-  }
-  return bits_as<float>(rest);
+  for (int i = 1; i < kChains; ++i) largest[0] = largest[i] > largest[0] ? largest[i] : largest[0];
+  return bits_as<float>(larger(rest, largest_lane<kLanes>(largest[0])));
 }
 
 constexpr float kRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to the nearest whole number
