@@ -391,6 +391,48 @@ TEST(GluCpu, EqualsTheFormulaEverywhere) {
   }
 }
 
+// In units in the last place of σ; a value of 1 makes the gated output σ itself. Without fused
+// multiply-adds there is one more rounding per term.
+TEST(GluCpu, TheSigmoidIsWithinThreeUnitsInTheLastPlace) {
+  constexpr int64_t kChannels = 20'000;
+  const ConvShape shape{.batch = 1, .time = 1, .channels = kChannels, .heads = 1, .glu = true};
+  Array x(2 * kChannels, Type::Fp32), y(kChannels, Type::Fp32);
+  for (int64_t c = 0; c < kChannels; ++c) {
+    x.set(c, 1);
+    x.set(kChannels + c, -86.0F + static_cast<float>(c) * (172.0F / kChannels));
+  }
+  for (const CpuLevel level : cpu_levels()) {
+    glu_forward_cpu(shape, {.x = x.data(), .y = y.data()}, {.level = level});
+    double worst = 0;
+    for (int64_t c = 0; c < kChannels; ++c) {
+      const double exact = sigmoid(x[kChannels + c]);
+      const auto nearest = static_cast<float>(exact);
+      const double unit = static_cast<double>(std::nextafter(nearest, 2.0F)) - nearest;
+      worst = std::max(worst, std::abs(y[c] - exact) / unit);
+    }
+    EXPECT_LE(worst, 3) << cpu_level_name(level);
+  }
+}
+
+TEST(GluCpu, InfiniteGatesAreOpenOrShutAndNanStaysNan) {
+  const float infinite = std::numeric_limits<float>::infinity();
+  const ConvShape shape{.batch = 1, .time = 1, .channels = 37, .heads = 1, .glu = true};
+  Array x(74, Type::Fp32), y(37, Type::Fp32);
+  for (const CpuLevel level : cpu_levels()) {
+    for (const float gate : {infinite, -infinite, std::nanf("")}) {
+      for (int64_t c = 0; c < 37; ++c) x.set(c, 2), x.set(37 + c, gate);
+      glu_forward_cpu(shape, {.x = x.data(), .y = y.data()}, {.level = level});
+      for (int64_t c = 0; c < 37; ++c) {
+        if (std::isnan(gate)) {
+          EXPECT_TRUE(std::isnan(y[c])) << cpu_level_name(level) << " " << c;
+        } else {
+          EXPECT_NEAR(y[c], gate > 0 ? 2 : 0, 1e-30) << cpu_level_name(level) << " " << c;
+        }
+      }
+    }
+  }
+}
+
 TEST(DynamicConvCpu, TheSameTapsEverywhereAreStaticOnes) {
   for (Case& each : cases()) {
     if (each.shape.glu || !each.lengths.empty()) continue;

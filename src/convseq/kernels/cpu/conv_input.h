@@ -2,122 +2,128 @@
 
 #include "convseq/kernels/cpu/conv_tile_loops.h"
 
-// The inputs of static convolutions and their gradients; for files compiled once per CpuLevel.
+// The gated linear unit of rows [2C]: C values, then their gates. For files compiled once per
+// CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
+
+// f(width, c, 1 + e^-gate) over the gates of a row. f divides by it, one block of vectors after the
+// exponentials of the next block are computed, so that the divider works meanwhile.
+template <class T, class F>
+CONVSEQ_INLINE void for_denominators(const T* gates, int64_t channels, const F& f) {
+  constexpr int64_t kBlock = kLockstep * kLanes;
+  const auto divide = [&](int64_t c, const Floats<kLanes>(&denominators)[kLockstep])
+                          CONVSEQ_LAMBDA {
+                            for (int v = 0; v < kLockstep; ++v)
+                              f(Number<kLanes>{}, c + v * kLanes, denominators[v]);
+                          };
+  Floats<kLanes> last[kLockstep];
+  int64_t c = 0;
+  for (; c + kBlock <= channels; c += kBlock) {
+    // The next row, which is on other pages; an Arm core gains from a whole row ahead.
+    const T* ahead = gates + c + (kPrefetches ? 512 : 2 * channels);
+    __builtin_prefetch(ahead - channels);
+    __builtin_prefetch(ahead);
+    Floats<kLanes> next[kLockstep];
+    for (int v = 0; v < kLockstep; ++v) next[v] = load<kLanes>(gates + c + v * kLanes);
+    in_lockstep<kLanes>(next, [](auto width, const auto& gate) CONVSEQ_LAMBDA {
+      return sigmoid_denominator<width.kValue>(gate);
+    });
+    if (c > 0) divide(c - kBlock, last);
+    for (int v = 0; v < kLockstep; ++v) last[v] = next[v];
+  }
+  if (c > 0) divide(c - kBlock, last);
+  for_blocks(c, channels, [&](auto width, int64_t at) CONVSEQ_LAMBDA {
+    constexpr int W = decltype(width)::kValue;
+    f(width, at, sigmoid_denominator<W>(load<W>(gates + at)));
+  });
+}
 
 // y[c] = x[c] · σ(x[C + c])
 template <class T, class Out>
 CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed) {
   Output<1, Out> out(streamed);
-  for_vectors<kLockstep>(0, channels, [&](auto vectors, auto width, int64_t c) {
-    constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
-    if constexpr (kPrefetches) {
-      __builtin_prefetch(x + c + 512);  // the next row, which is on other pages
-      __builtin_prefetch(x + channels + c + 512);
-    }
-    Floats<W> sigma[V];
-    for (int v = 0; v < V; ++v) sigma[v] = load<W>(x + channels + c + v * W);
-    apply_sigmoid<W>(sigma);
-    for (int v = 0; v < V; ++v) {
-      const Floats<W> gated[1] = {load<W>(x + c + v * W) * sigma[v]};
-      out.template write<W>(y + c + v * W, 0, gated);
-    }
+  for_denominators(x + channels, channels,
+                   [&](auto width, int64_t c, const auto& denominator) CONVSEQ_LAMBDA {
+                     constexpr int W = decltype(width)::kValue;
+                     const Floats<W> gated[1] = {load<W>(x + c) / denominator};
+                     out.template write<W>(y + c, 0, gated);
+                   });
+}
+
+// σ of the gates and, where not null, the gated values.
+template <class T>
+CONVSEQ_INLINE void sigmoid_row(const T* x, int64_t channels, float* sigma, float* gated) {
+  for_denominators(x + channels, channels,
+                   [&](auto width, int64_t c, const auto& denominator) CONVSEQ_LAMBDA {
+                     constexpr int W = decltype(width)::kValue;
+                     const Floats<W> open = 1.0F / denominator;
+                     store<W>(sigma + c, open);
+                     if (gated != nullptr) store<W>(gated + c, load<W>(x + c) * open);
+                   });
+}
+
+// The gradient of a row from that of its gated values.
+template <class T, class In>
+CONVSEQ_INLINE void gate_gradient_row(const T* x, const float* sigma, const In* gradient,
+                                      int64_t channels, T* dx, bool streamed) {
+  Output<1, T> values(streamed), gates(streamed);
+  for_blocks(0, channels, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int W = decltype(width)::kValue;
+    const auto open = load<W>(sigma + c);
+    const Floats<W> dvalue[1] = {load<W>(gradient + c) * open};
+    const Floats<W> dgate[1] = {dvalue[0] * load<W>(x + c) * (1.0F - open)};
+    values.template write<W>(dx + c, 0, dvalue);
+    gates.template write<W>(dx + channels + c, 0, dgate);
   });
 }
 
-// The input of a convolution: x itself, or the gated x. `read` loads R rows of W channels, `write`
-// stores the gradient of x from theirs; what `read` computed for it is in `Kept`.
+// Gated rows, computed shortly before the convolution reads them: few enough for the first-level
+// cache where the kernel is short.
 template <class T>
-struct PlainInput {
-  const T* x;
-  T* dx;
-  int64_t stride;  // from one row of a tile to the next
-  bool streamed;
+class GatedRows {
+ public:
+  GatedRows(const ConvShape& shape, int tile, const float* zeros)
+      : shape_(shape),
+        step_(tile * shape.dilation),
+        slots_(step_ + reach_of(shape)),
+        rows_(shape.glu ? slots_ * shape.channels : 0),
+        zeros_(zeros) {}
 
-  template <int R>
-  struct Outputs {
-    explicit Outputs(bool streamed) : dx(streamed) {}
-    Output<R, T> dx;
-  };
-  template <int R, int W>
-  struct Kept {};
+  int64_t step() const { return step_; }  // outputs of one tile, the most that may be asked for
 
-  template <int R>
-  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const {
-    prefetch_next<R>(x + at, stride);
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R], Kept<R, W>& /*kept*/) const {
-    for (int r = 0; r < R; ++r) input[r] = load<W>(x + at + r * stride);
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], const Kept<R, W>& /*kept*/,
-                            Outputs<R>& out) const {
-    if (dx != nullptr) out.dx.template write<W>(dx + at, stride, gradient);
-  }
-};
-
-template <int R, class T>
-struct GateOutputs {
-  explicit GateOutputs(bool streamed) : values(streamed), gates(streamed) {}
-  Output<R, T> values, gates;
-};
-
-template <int R, int W>
-struct GateValues {
-  Floats<W> value[R], sigma[R];
-
-  template <class T>
-  CONVSEQ_INLINE void read(const T* x, int64_t channels, int64_t stride) {
-    for (int r = 0; r < R; ++r) {
-      value[r] = load<W>(x + r * stride);
-      sigma[r] = load<W>(x + r * stride + channels);
+  // What the outputs [begin, end) of a sequence of `length` rows read. Outputs are asked for in
+  // ascending order.
+  RingRows window(const T* x, int64_t sequence, int64_t length, int64_t begin, int64_t end) {
+    const int64_t channels = shape_.channels;
+    const int64_t from = larger<int64_t>(0, begin - shape_.left);
+    const int64_t to = larger(from, smaller(length, end + reach_of(shape_) - shape_.left));
+    if (sequence != sequence_ || from > to_) to_ = from;
+    sequence_ = sequence;
+    for (; to_ < to; ++to_) {
+      gate_row(x + to_ * 2 * channels, channels, rows_.get() + to_ % slots_ * channels,
+               /*streamed=*/false);
     }
-    apply_sigmoid<W>(sigma);
+    return {rows_.get(), slots_, from, to, channels, zeros_};
   }
+
+ private:
+  const ConvShape& shape_;
+  int64_t step_, slots_;
+  Buffer<float> rows_;
+  const float* zeros_;
+  int64_t sequence_ = -1, to_ = 0;  // the rows before to_ of this sequence are in their slots
 };
 
-template <int R, int W, class T>
-CONVSEQ_INLINE void gate_gradient(const GateValues<R, W>& kept, int64_t channels, int64_t stride,
-                                  const Floats<W> (&gradient)[R], T* dx, GateOutputs<R, T>& out) {
-  Floats<W> value_gradient[R], gate_gradient_values[R];
-  for (int r = 0; r < R; ++r) {
-    const auto sigma = kept.sigma[r];
-    value_gradient[r] = gradient[r] * sigma;
-    gate_gradient_values[r] = gradient[r] * kept.value[r] * sigma * (1.0F - sigma);
-  }
-  out.values.template write<W>(dx, stride, value_gradient);
-  out.gates.template write<W>(dx + channels, stride, gate_gradient_values);
-}
+// The sigmoids, gated values and their gradients of a few rows at a time.
+struct GateScratch {
+  explicit GateScratch(const ConvShape& shape)
+      : rows(shape.glu ? kTile * shape.dilation : 0),
+        sigma(rows * shape.channels),
+        gated(rows * shape.channels),
+        gradient(rows * shape.channels) {}
 
-template <class T>
-struct GatedInput {
-  const T* x;
-  T* dx;
-  int64_t stride;
-  int64_t channels;
-  bool streamed;
-
-  template <int R>
-  using Outputs = GateOutputs<R, T>;
-  template <int R, int W>
-  using Kept = GateValues<R, W>;
-
-  template <int R>
-  CONVSEQ_INLINE void prefetch_next_at(int64_t at) const {
-    prefetch_next<R>(x + at, stride);
-    prefetch_next<R>(x + at + channels, stride);
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void read(int64_t at, Floats<W> (&input)[R], Kept<R, W>& kept) const {
-    kept.read(x + at, channels, stride);
-    for (int r = 0; r < R; ++r) input[r] = kept.value[r] * kept.sigma[r];
-  }
-  template <int R, int W>
-  CONVSEQ_INLINE void write(int64_t at, const Floats<W> (&gradient)[R], const Kept<R, W>& kept,
-                            Outputs<R>& out) const {
-    if (dx != nullptr) gate_gradient<R, W>(kept, channels, stride, gradient, dx + at, out);
-  }
+  int64_t rows;
+  Buffer<float> sigma, gated, gradient;
 };
 
 // The members of ConvLoops that need no taps.

@@ -9,10 +9,15 @@ namespace {
 constexpr int kTapBlock = kLanes == 8 ? 4 : 8;
 constexpr int kBackwardTapBlock = kLanes == 16 ? 8 : 4;
 
-// Only whole tiles of whole vectors are worth many variants; the rest is computed tap by tap.
-template <int B, bool kWhole, class F>
+// J taps at once, or, where J is 0, all taps in blocks. Only whole tiles of whole vectors are worth
+// many variants; the rest is computed tap by tap.
+template <int J, int B, bool kWhole, class F>
 CONVSEQ_INLINE void for_taps(int64_t kernel, const F& f) {
-  for_tap_blocks<kWhole ? B : 1>(kernel, f);
+  if constexpr (J > 0) {
+    f(Number<J>{}, 0);
+  } else {
+    for_tap_blocks<kWhole ? B : 1>(kernel, f);
+  }
 }
 
 // sum[v][r] += Σ_j taps[j] · rows[r + j], J taps, V vectors of channels.
@@ -63,9 +68,9 @@ CONVSEQ_INLINE void store_rows(T* to, int64_t stride, const Floats<kLanes> (&sum
   });
 }
 
-// y of one sequence at the time steps [begin, end).
-template <bool kShared, class In, class Out>
-void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_taps, const In** rows,
+// y of one sequence at the time steps [begin, end). `Input` is Rows<In> or RingRows.
+template <bool kShared, int J, class Input, class In, class Out>
+void convolve(const ConvShape& shape, const Input& x, const float* packed_taps, const In** rows,
               int64_t begin, int64_t end, const OutputRows<Out>& y) {
   constexpr int kRows = kShared ? kSharedTile : kTile;
   const int64_t k = shape.kernel, dilation = shape.dilation;
@@ -75,7 +80,7 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_tap
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
     Out* const y_first = y.first + first * y.stride;
     Output<R, Out> out(y.streamed);
-    for_channels<kShared, kSharedVectors>(
+    for_channels<kShared, J, kSharedVectors>(
         shape, packed_taps, [&](auto vectors, auto width, int64_t channel, const auto& taps) {
           constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
           Floats<W> sum[V][R];
@@ -86,7 +91,7 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_tap
               prefetch_for_store<R>(y_first + channel, y_step);
             }
           }
-          for_taps<kTapBlock, R == kRows && W == kLanes>(
+          for_taps<J, kTapBlock, R == kRows && W == kLanes>(
               k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
                 add_taps<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), sum);
               });
@@ -99,137 +104,166 @@ void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_tap
   });
 }
 
-template <class In, class Out>
-void convolve(const ConvShape& shape, const Rows<In>& x, const float* packed_taps, const In** rows,
+template <class Input, class In, class Out>
+void convolve(const ConvShape& shape, const Input& x, const float* packed_taps, const In** rows,
               int64_t begin, int64_t end, const OutputRows<Out>& y) {
   if constexpr (kSharedVectors > 0) {
     if (shares_taps(shape)) {
-      return convolve</*kShared=*/true>(shape, x, packed_taps, rows, begin, end, y);
+      return with_tap_count(shape.kernel, [&](auto count) {
+        convolve</*kShared=*/true, count.kValue>(shape, x, packed_taps, rows, begin, end, y);
+      });
     }
   }
-  convolve</*kShared=*/false>(shape, x, packed_taps, rows, begin, end, y);
+  convolve</*kShared=*/false, 0>(shape, x, packed_taps, rows, begin, end, y);
 }
 
 template <class T>
 void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* taps, Pieces pieces,
                 Part part) {
   const int64_t channels = shape.channels, width = shape.glu ? 2 * channels : channels;
-  const int64_t reach = reach_of(shape), window = shape.glu ? pieces.rows + reach : 0;
-  const Buffer<float> zeros(channels), gated(window * channels);
+  const Buffer<float> zeros(channels);
   const Buffer<const void*> rows(shape.kernel + kTile);
   const bool streamed = is_streamed<T>(shape, arrays.y, channels);
   zeros.zero(channels);
-  int64_t held_sequence = -1, held_from = 0, held_to = 0;  // the rows in `gated`
+  GatedRows<T> gated(shape, shares_taps(shape) ? kSharedTile : kTile, zeros.get());
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
     const T* x = row_of<T>(arrays.x, sequence * shape.time, width);
-    T* y = row_of<T>(arrays.y, sequence * shape.time, channels);
+    const OutputRows<T> y{row_of<T>(arrays.y, sequence * shape.time, channels), channels, streamed};
     // Outputs after these read padding alone.
     const int64_t last = length == 0 ? begin : larger(begin, smaller(end, length + shape.left));
     if (shape.glu) {
-      const int64_t from = larger<int64_t>(0, begin - shape.left);
-      const int64_t to = larger(from, smaller(length, last + reach - shape.left));
-      int64_t gate_from = from;
-      if (sequence == held_sequence && from >= held_from && from < held_to) {
-        __builtin_memmove(gated.get(), gated.get() + (from - held_from) * channels,
-                          static_cast<size_t>((held_to - from) * channels) * sizeof(float));
-        gate_from = held_to;
+      for (int64_t t = begin; t < last; t += gated.step()) {
+        const int64_t to = smaller(t + gated.step(), last);
+        convolve(shape, gated.window(x, sequence, length, t, to), taps,
+                 reinterpret_cast<const float**>(rows.get()), t, to, y);
       }
-      held_sequence = sequence, held_from = from, held_to = to;
-      for (int64_t t = gate_from; t < to; ++t) {
-        gate_row(x + t * width, channels, gated.get() + (t - from) * channels,
-                 /*streamed=*/false);
-      }
-      convolve(shape, Rows<float>{gated.get(), from, to, channels, zeros.get()}, taps,
-               reinterpret_cast<const float**>(rows.get()), begin, last,
-               OutputRows<T>{y, channels, streamed});
     } else {
       const auto* nothing = reinterpret_cast<const T*>(zeros.get());
       convolve(shape, Rows<T>{x, 0, length, channels, nothing}, taps,
-               reinterpret_cast<const T**>(rows.get()), begin, last,
-               OutputRows<T>{y, channels, streamed});
+               reinterpret_cast<const T**>(rows.get()), begin, last, y);
     }
-    zero_rows(y + last * channels, end - last, channels);
+    zero_rows(y.first + last * channels, end - last, channels);
   }
   if (streamed) fence_streams();
 }
 
+// The input of a convolution, and where its gradient is stored: rows of C values from time step
+// `origin` on. A gradient that is not needed (`dx` is null) is stored too, all in one place: a
+// branch would keep the compiler from computing it together with the gradient of the taps.
+template <class T>
+struct BackwardRows {
+  const T* x;
+  T* dx;
+  T* unwanted;  // kLanes values
+  int64_t origin;
+  bool streamed;
+};
+
 // dx of one sequence at the time steps [begin, end), and their part of the gradient of the expanded
 // taps. The taps are reversed.
-template <bool kShared, class T, class Input>
-void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x,
+template <bool kShared, int J, class T, class In>
+void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const BackwardRows<In>& input,
                        const float* packed_taps, const T** rows, int64_t begin, int64_t end,
                        float* dtaps) {
   const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
   // The same convolution with reversed taps: the reach to the right becomes the reach to the left.
-  const int64_t left = reach_of(shape) - shape.left;
-  const int64_t input_width = shape.glu ? 2 * channels : channels;
+  const int64_t left = reach_of(shape) - shape.left, step = dilation * channels;
+  const bool wanted = input.dx != nullptr;
   for_tiles<kTile>(begin, end, dilation, [&](auto tile, int64_t first) {
     constexpr int R = decltype(tile)::kValue;
     for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = dy[first - left + q * dilation];
-    typename Input::template Outputs<R> out(x.streamed);
-    for_channels<kShared, 1>(
+    const int64_t offset = (first - input.origin) * channels;
+    Output<R, In> out(input.streamed);
+    for_channels<kShared, J, 1>(
         shape, packed_taps, [&](auto, auto width, int64_t channel, const auto& taps) {
           constexpr int W = decltype(width)::kValue;
-          const int64_t at = first * input_width + channel;
-          typename Input::template Kept<R, W> kept;
-          Floats<W> input[R], sum[R];
+          const In* x = input.x + offset + channel;
+          Floats<W> values[R], sum[R];
           set_zero(sum);
           if constexpr (kPrefetches && R == kTile) {
             if (begins_line<T>(channel)) {
-              prefetch_next<R>(rows + k - 1, channel, dilation * channels);
-              x.template prefetch_next_at<R>(at);
+              prefetch_next<R>(rows + k - 1, channel, step);
+              prefetch_next<R>(x, step);
             }
           }
-          x.template read<R, W>(at, input, kept);
-          for_taps<kBackwardTapBlock, R == kTile && W == kLanes>(
+          for (int r = 0; r < R; ++r) values[r] = load<W>(x + r * step);
+          for_taps<J, kBackwardTapBlock, R == kTile && W == kLanes>(
               k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
-                add_both<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), input, sum,
-                                                     dtaps + channel * k + j * W);
+                add_both<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), values,
+                                                     sum, dtaps + channel * k + j * W);
               });
-          x.template write<R, W>(at, sum, kept, out);
+          out.template write<W>(wanted ? input.dx + offset + channel : input.unwanted,
+                                wanted ? step : 0, sum);
         });
   });
 }
 
-template <class T, class Input>
-void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Input& x,
+template <class T, class In>
+void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const BackwardRows<In>& input,
                        const float* packed_taps, const T** rows, int64_t begin, int64_t end,
                        float* dtaps) {
   if constexpr (kSharedVectors > 0) {
     if (shares_taps(shape)) {
-      return convolve_backward</*kShared=*/true>(shape, dy, x, packed_taps, rows, begin, end,
-                                                 dtaps);
+      return with_tap_count(shape.kernel, [&](auto count) {
+        convolve_backward</*kShared=*/true, count.kValue>(shape, dy, input, packed_taps, rows,
+                                                          begin, end, dtaps);
+      });
     }
   }
-  convolve_backward</*kShared=*/false>(shape, dy, x, packed_taps, rows, begin, end, dtaps);
+  convolve_backward</*kShared=*/false, 0>(shape, dy, input, packed_taps, rows, begin, end, dtaps);
+}
+
+// As convolve_backward for the gated x; x and dx are row 0 of the sequence, [2C].
+template <class T>
+void gated_backward(const ConvShape& shape, const Rows<T>& dy, const T* x, T* dx, bool streamed,
+                    const GateScratch& scratch, const float* packed_taps, const T** rows,
+                    int64_t begin, int64_t end, float* dtaps) {
+  const int64_t channels = shape.channels, width = 2 * channels;
+  for (int64_t from = begin; from < end; from += scratch.rows) {
+    const int64_t to = smaller(from + scratch.rows, end);
+    for (int64_t t = from; t < to; ++t) {
+      const int64_t at = (t - from) * channels;
+      sigmoid_row(x + t * width, channels, scratch.sigma.get() + at, scratch.gated.get() + at);
+    }
+    float* const gradient = scratch.gradient.get();
+    convolve_backward(shape, dy,
+                      BackwardRows<float>{scratch.gated.get(), gradient, nullptr, from, false},
+                      packed_taps, rows, from, to, dtaps);
+    for (int64_t t = from; t < to && dx != nullptr; ++t) {
+      const int64_t at = (t - from) * channels;
+      gate_gradient_row(x + t * width, scratch.sigma.get() + at, gradient + at, channels,
+                        dx + t * width, streamed);
+    }
+  }
 }
 
 template <class T>
 void backward_as(const ConvShape& shape, const ConvBackward& arrays, const float* taps, float* sums,
                  Pieces pieces, Part part) {
   const int64_t channels = shape.channels, width = shape.glu ? 2 * channels : channels;
-  const Buffer<T> zeros(channels);
+  const Buffer<T> zeros(channels), unwanted(kLanes);
   const Buffer<const T*> rows(shape.kernel + kTile);
   const Buffer<float> dtaps(channels * shape.kernel);
+  const GateScratch scratch(shape);
   zeros.zero(channels);
-  const bool streamed = is_streamed<T>(shape, arrays.dx, width);
+  const bool streamed = arrays.dx != nullptr && is_streamed<T>(shape, arrays.dx, width);
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
-    const int64_t last = larger(begin, smaller(end, length)), stride = shape.dilation * width;
+    const int64_t last = larger(begin, smaller(end, length));
     const T* x = row_of<T>(arrays.x, sequence * shape.time, width);
     T* dx = arrays.dx == nullptr ? nullptr : row_of<T>(arrays.dx, sequence * shape.time, width);
     const T* dy = row_of<T>(arrays.dy, sequence * shape.time, channels);
     const Rows<T> window{dy, 0, shape.time, channels, zeros.get()};
     dtaps.zero(channels * shape.kernel);
     if (shape.glu) {
-      convolve_backward(shape, window, GatedInput<T>{x, dx, stride, channels, streamed}, taps,
-                        rows.get(), begin, last, dtaps.get());
+      gated_backward(shape, window, x, dx, streamed, scratch, taps, rows.get(), begin, last,
+                     dtaps.get());
     } else {
-      convolve_backward(shape, window, PlainInput<T>{x, dx, stride, streamed}, taps, rows.get(),
-                        begin, last, dtaps.get());
+      convolve_backward(shape, window, BackwardRows<T>{x, dx, unwanted.get(), 0, streamed}, taps,
+                        rows.get(), begin, last, dtaps.get());
     }
     if (dx != nullptr) zero_rows(dx + last * width, end - last, width);
     reduce_taps(shape, dtaps.get(), sums + n * shape.heads * shape.kernel);

@@ -86,6 +86,17 @@ struct Rows {
   }
 };
 
+// The same for the last `slots` time steps before `end`: step t is in slot t mod `slots`.
+struct RingRows {
+  const float* slots;
+  int64_t count, begin, end, width;
+  const float* zeros;
+
+  CONVSEQ_INLINE const float* operator[](int64_t time) const {
+    return time >= begin && time < end ? slots + time % count * width : zeros;
+  }
+};
+
 template <class F>
 CONVSEQ_INLINE void with_type(Type type, const F& f) {
   if (type == Type::Fp32) {

@@ -1,3 +1,4 @@
+#include "convseq/kernels/cpu/conv_tile_loops.h"
 #include "convseq/kernels/cpu/dynamic_taps.h"
 #include "convseq/kernels/cpu/weighted_sum.h"
 
@@ -6,7 +7,7 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kGradientTaps = 4;  // taps whose gradients are summed at a time
+constexpr int kGradientTaps = kLanes == 8 ? 4 : 8;  // taps whose gradients are summed at a time
 
 // sums[n] = Σ_c dy[c] · rows[n][c] over one head's channels, N rows.
 template <int N, class T>
@@ -31,11 +32,9 @@ void tap_gradient(const ConvShape& shape, const T* dy, const T* const* rows, flo
   const int64_t k = shape.kernel, group = shape.channels / shape.heads;
   for (int64_t head = 0; head < shape.heads; ++head, gradient += k) {
     const int64_t begin = head * group, end = begin + group;
-    int64_t j = 0;
-    for (; j + kGradientTaps <= k; j += kGradientTaps) {
-      dot_products<kGradientTaps>(dy, rows + j, begin, end, gradient + j);
-    }
-    for (; j < k; ++j) dot_products<1>(dy, rows + j, begin, end, gradient + j);
+    for_tap_blocks<kGradientTaps>(k, [&](auto count, int64_t j) {
+      dot_products<decltype(count)::kValue>(dy, rows + j, begin, end, gradient + j);
+    });
   }
 }
 

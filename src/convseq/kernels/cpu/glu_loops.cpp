@@ -46,6 +46,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
     using T = decltype(zero);
     const int64_t channels = shape.channels;
     const bool streamed = is_streamed<T>(shape, arrays.dx, 2 * channels);
+    const Buffer<float> sigma(channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
@@ -53,18 +54,9 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       const T* dy = row_of<T>(arrays.dy, sequence * shape.time, channels);
       T* dx = row_of<T>(arrays.dx, sequence * shape.time, 2 * channels);
       for (int64_t t = begin; t < last; ++t) {
-        GateOutputs<1, T> out(streamed);
-        for_vectors<kLockstep>(0, channels, [&](auto vectors, auto width, int64_t c) {
-          constexpr int V = decltype(vectors)::kValue, W = decltype(width)::kValue;
-          const int64_t at = t * 2 * channels + c;
-          GateValues<V, W> kept;
-          kept.read(x + at, channels, W);
-          for (int v = 0; v < V; ++v) {
-            const Floats<W> gradient[1] = {load<W>(dy + t * channels + c + v * W)};
-            gate_gradient<1, W>({{kept.value[v]}, {kept.sigma[v]}}, channels, 0, gradient,
-                                dx + at + v * W, out);
-          }
-        });
+        const int64_t at = t * 2 * channels;
+        sigmoid_row(x + at, channels, sigma.get(), /*gated=*/nullptr);
+        gate_gradient_row(x + at, sigma.get(), dy + t * channels, channels, dx + at, streamed);
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }

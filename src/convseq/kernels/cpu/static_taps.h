@@ -31,6 +31,19 @@ struct SharedTaps {
   }
 };
 
+// The J taps of one head in registers, of which an instruction selects a lane.
+template <int J>
+struct HeldTaps {
+  Floats<4> fours[(J + 3) / 4] = {};
+
+  explicit HeldTaps(const float* first) { __builtin_memcpy(&fours, first, J * sizeof(float)); }
+  CONVSEQ_INLINE const HeldTaps& from(int64_t /*j*/, int /*width*/) const { return *this; }
+  template <int W>
+  CONVSEQ_INLINE float at(int j) const {
+    return fours[j / 4][j % 4];
+  }
+};
+
 struct ChannelTaps {
   const float* first;
 
@@ -41,14 +54,37 @@ struct ChannelTaps {
   }
 };
 
+// f(number of taps) for shared taps: J where the kernel is unrolled as a whole, and 0 where it is
+// computed in blocks of taps.
+template <class F>
+CONVSEQ_INLINE void with_tap_count(int64_t kernel, const F& f) {
+  switch (kernel) {
+    case 3:
+      return f(Number<3>{});
+    case 7:
+      return f(Number<7>{});
+    default:
+      return f(Number<0>{});
+  }
+}
+
+template <int J>
+struct TapsOfHead {
+  using Type = HeldTaps<J>;
+};
+template <>
+struct TapsOfHead<0> {
+  using Type = SharedTaps;
+};
+
 // f(number of vectors, width, first channel, taps) over all channels; V vectors at a time where
-// their taps are shared.
-template <bool kShared, int V, class F>
+// their taps are shared. J as above.
+template <bool kShared, int J, int V, class F>
 CONVSEQ_INLINE void for_channels(const ConvShape& shape, const float* packed, const F& f) {
   const int64_t k = shape.kernel, group = shape.channels / shape.heads;
   if constexpr (kShared) {
     for (int64_t head = 0; head < shape.heads; ++head) {
-      const SharedTaps taps{packed + head * k};
+      const typename TapsOfHead<J>::Type taps{packed + head * k};
       for (int64_t c = head * group; c < (head + 1) * group; c += V * kLanes) {
         f(Number<V>{}, Number<kLanes>{}, c, taps);
       }

@@ -4,6 +4,8 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#else
+#include <arm_neon.h>
 #endif
 
 // Vectors of W floats for the loops: the compiler's own vector types, which become NEON, SSE, AVX2
@@ -17,6 +19,11 @@ namespace convseq::kernels::CONVSEQ_LEVEL {
 #define CONVSEQ_LAMBDA __attribute__((always_inline))  // after the parameters of a lambda
 
 inline constexpr int kLanes = CONVSEQ_LANES;
+
+template <int N>
+struct Number {
+  static constexpr int kValue = N;
+};
 
 template <int W>
 struct VectorTypes {
@@ -112,22 +119,78 @@ CONVSEQ_INLINE Floats<W> broadcast(float value) {
   return value - Floats<W>{};  // minus zero: keeps the sign of a zero
 }
 
+template <int W>
+struct TwoHalves {
+  Floats<W / 2> low, high;
+};
+
 // The sum of a vector's lanes, halves first: the same order everywhere.
 template <int W>
 CONVSEQ_INLINE float sum_of(Floats<W> values) {
   if constexpr (W == 1) {
     return values[0];
   } else {
-    struct {
-      Floats<W / 2> low, high;
-    } halves;
-    __builtin_memcpy(&halves, &values, sizeof values);
+    const auto halves = bits_as<TwoHalves<W>>(values);
     return sum_of<W / 2>(halves.low + halves.high);
   }
 }
 
+// a · b + c, rounded once where the instruction set has fused multiply-adds.
+template <int W>
+CONVSEQ_INLINE Floats<W> fma(Floats<W> a, Floats<W> b, Floats<W> c) {
+#if defined(__aarch64__) || defined(__FMA__)
+  if constexpr (W == 1) {
+    return Floats<1>{__builtin_fmaf(a[0], b[0], c[0])};
+#ifdef __aarch64__
+  } else if constexpr (W == 4) {
+    return bits_as<Floats<W>>(
+        vfmaq_f32(bits_as<float32x4_t>(c), bits_as<float32x4_t>(a), bits_as<float32x4_t>(b)));
+#else
+  } else if constexpr (W == 4) {
+    return _mm_fmadd_ps(a, b, c);
+  } else if constexpr (W == 8) {
+    return _mm256_fmadd_ps(a, b, c);
+#endif
+#ifdef __AVX512F__
+  } else if constexpr (W == 16) {
+    return _mm512_fmadd_ps(a, b, c);
+#endif
+  } else {
+    const auto x = bits_as<TwoHalves<W>>(a), y = bits_as<TwoHalves<W>>(b),
+               z = bits_as<TwoHalves<W>>(c);
+    return bits_as<Floats<W>>(
+        TwoHalves<W>{fma<W / 2>(x.low, y.low, z.low), fma<W / 2>(x.high, y.high, z.high)});
+  }
+#else
+  return a * b + c;
+#endif
+}
+template <int W>
+CONVSEQ_INLINE Floats<W> fma(Floats<W> a, Floats<W> b, float c) {
+  return fma<W>(a, b, broadcast<W>(c));
+}
+template <int W>
+CONVSEQ_INLINE Floats<W> fma(Floats<W> a, float b, Floats<W> c) {
+  return fma<W>(a, broadcast<W>(b), c);
+}
+template <int W>
+CONVSEQ_INLINE Floats<W> fma(Floats<W> a, float b, float c) {
+  return fma<W>(a, broadcast<W>(b), broadcast<W>(c));
+}
+
+// x within [low, high]; NaN stays NaN. Clang compiles comparisons to two instructions each on Arm.
 template <int W>
 CONVSEQ_INLINE Floats<W> clamp(Floats<W> x, float low, float high) {
+#ifdef __aarch64__
+  if constexpr (W == 4) {
+    const auto raised = vmaxq_f32(bits_as<float32x4_t>(x), vdupq_n_f32(low));
+    return bits_as<Floats<W>>(vminq_f32(raised, vdupq_n_f32(high)));
+  } else if constexpr (W > 4) {
+    const auto halves = bits_as<TwoHalves<W>>(x);
+    return bits_as<Floats<W>>(
+        TwoHalves<W>{clamp<W / 2>(halves.low, low, high), clamp<W / 2>(halves.high, low, high)});
+  }
+#endif
   x = x < low ? broadcast<W>(low) : x;
   return x > high ? broadcast<W>(high) : x;
 }
@@ -152,34 +215,47 @@ CONVSEQ_INLINE Floats<W> exp(Floats<W> x) {
   return bits_as<Floats<W>>(bits_as<Words<W>>(sum) + exponent);
 }
 
+// 1 + e^-x = 1 + 2^n e^-r, r = x + n ln 2, |r| ≤ ln 2 / 2; e^-r = 1 − r + r² q(r), whose relative
+// error is under 4e-9.
 template <int W>
-CONVSEQ_INLINE Floats<W> sigmoid(Floats<W> x) {
-  return 1.0F / (1.0F + exp<W>(-x));
+CONVSEQ_INLINE Floats<W> sigmoid_denominator(Floats<W> x) {
+  x = clamp<W>(x, -87, 87);  // where 2^n is a normal float
+  // Adding 1.5 · 2^23 + 127 leaves n + 127, the exponent field of 2^n, in the low bits.
+  const Floats<W> shifted = fma<W>(x, -1.44269504F, 12583039.0F);
+  const auto power = bits_as<Floats<W>>(bits_as<Words<W>>(shifted) << 23);
+  const Floats<W> n = shifted - 12583039.0F;
+  const Floats<W> r = fma<W>(n, -2.12194440e-4F, fma<W>(n, 0.693359375F, x));  // ln 2 in two parts
+  const Floats<W> r2 = r * r;
+  Floats<W> q = fma<W>(r, -8.36874545e-3F, broadcast<W>(4.1668389e-2F));
+  q = fma<W>(r2, 1.38145406e-3F, q);
+  q = fma<W>(r2, q, fma<W>(r, -0.166665211F, 0.49999994F));
+  return fma<W>(-power, fma<W>(-r2, q, r), power + 1.0F);
 }
 
-// Sigmoids of vectors in lockstep: one at a time, an Arm core waits for the long chain of each.
-// Only clang keeps wider vectors than the machine's in registers.
+template <int W>
+CONVSEQ_INLINE Floats<W> sigmoid(Floats<W> x) {
+  return 1.0F / sigmoid_denominator<W>(x);
+}
+
+// Vectors whose sigmoids are computed in lockstep: one at a time, an Arm core waits for the long
+// chain of each. Only clang keeps wider vectors than the machine's in registers.
 #if defined(__aarch64__) && defined(__clang__)
 inline constexpr int kLockstep = 4;
 #else
 inline constexpr int kLockstep = 1;
 #endif
 
-template <int W, int N>
-CONVSEQ_INLINE void apply_sigmoid(Floats<W> (&x)[N]) {
+// f of all vectors, kLockstep of them as one vector.
+template <int W, int N, class F>
+CONVSEQ_INLINE void in_lockstep(Floats<W> (&x)[N], const F& f) {
   constexpr int kVectors = W == kLanes && N % kLockstep == 0 ? kLockstep : 1;
   for (int n = 0; n < N; n += kVectors) {
     Floats<kVectors * W> wide;
     __builtin_memcpy(&wide, x + n, sizeof wide);
-    wide = sigmoid<kVectors * W>(wide);
+    wide = f(Number<kVectors * W>{}, wide);
     __builtin_memcpy(x + n, &wide, sizeof wide);
   }
 }
-
-template <int N>
-struct Number {
-  static constexpr int kValue = N;
-};
 
 // f(Number<0>), f(Number<1>), ... f(Number<N - 1>), unrolled: arrays indexed by them are registers.
 template <int N, class F>
