@@ -94,9 +94,6 @@ std::vector<BadInput> bad_sizes() {
         "bench ops", "bench decode"}) {
     cases.push_back({std::string(command) + " --device cuda", {"--device cuda"}, 2, no_gpu});
   }
-#if defined(__aarch64__)
-  cases.push_back({step + "--precision bf16", {"bf16"}});
-#endif
   return cases;
 }
 

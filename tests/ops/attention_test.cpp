@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include "convseq/base/error.h"
+#include "convseq/ops/reference/attention.h"
 #include "convseq/ops/reference/position_buckets.h"
 #include "tensor_checks.h"
 
@@ -31,6 +32,20 @@ torch::Tensor by_formula(const torch::Tensor& q, const torch::Tensor& k, const t
 }
 
 }  // namespace
+
+#ifdef __aarch64__
+TEST(Attention, Bf16OnAnArmCpuIsComputedInFp32AndRoundedOnce) {
+  torch::manual_seed(1);
+  const auto q = random_tensor({2, 3, 5, 4}).to(torch::kBFloat16);
+  const auto k = random_tensor({2, 3, 7, 4}).to(torch::kBFloat16);
+  const auto v = random_tensor({2, 3, 7, 4}).to(torch::kBFloat16);
+  const auto wide = [](const torch::Tensor& x) { return x.to(torch::kFloat32); };
+  const auto y = reference::attention(q, k, v, {}, {}, {});
+  EXPECT_EQ(y.scalar_type(), torch::kBFloat16);
+  EXPECT_TRUE(
+      y.equal(reference::attention(wide(q), wide(k), wide(v), {}, {}, {}).to(torch::kBFloat16)));
+}
+#endif
 
 TEST(Attention, EqualsTheFormula) {
   torch::manual_seed(1);

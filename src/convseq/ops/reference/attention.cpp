@@ -48,6 +48,15 @@ AttentionCache dequantize(const AttentionCache& cache, torch::Dtype type) {
           .values = dequantize(cache.values, cache.scales.select(-1, 1), type)};
 }
 
+// On Arm CPUs libtorch's fused attention multiplies bf16 matrices by oneDNN's reference loops.
+bool is_slow([[maybe_unused]] const torch::Tensor& q) {
+#ifdef __aarch64__
+  return q.is_cpu() && at::isReducedFloatingType(q.scalar_type());
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 AttentionCache quantize_cache(const torch::Tensor& keys, const torch::Tensor& values) {
@@ -64,6 +73,13 @@ torch::Tensor attention_to_cache(const torch::Tensor& q, const AttentionCache& c
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const torch::Tensor& given, const Lengths& key_lengths,
                         const AttentionOptions& options) {
+  if (is_slow(q)) {
+    const auto wide = [](const torch::Tensor& x) {
+      return x.defined() ? x.to(torch::kFloat32) : x;
+    };
+    return reference::attention(wide(q), wide(k), wide(v), wide(given), key_lengths, options)
+        .to(q.scalar_type());
+  }
   const int64_t queries = q.size(2), keys = k.size(2);
   const auto bias = given.defined() && is_by_distance(given)
                         ? expand_bias(given, queries, keys).to(q.scalar_type())

@@ -1,22 +1,23 @@
 #include "convseq/train/step/precision.h"
 
+#include <algorithm>
+
 #include "convseq/base/error.h"
+#include "convseq/kernels/cpu_level.h"
 
 namespace convseq {
-namespace {
 
+bool has_fast_bf16_on_cpu() {
 #ifdef __aarch64__
-constexpr bool kIsArm = true;
+  return std::ranges::count(kernels::cpu_levels(), kernels::CpuLevel::I8mm) > 0;
 #else
-constexpr bool kIsArm = false;
+  return true;
 #endif
-
-}  // namespace
+}
 
 void check_precision(torch::Device device, torch::Dtype type) {
-  require(!kIsArm || !device.is_cpu() || type != torch::kBFloat16,
-          "{}: is slower than fp32 on an Arm CPU; use {}, or a GPU or an x86 CPU with AVX512-BF16 "
-          "or AMX",
+  require(!device.is_cpu() || type != torch::kBFloat16 || has_fast_bf16_on_cpu(),
+          "{}: is slower than fp32 on an Arm CPU without bf16 instructions; use {}, or a GPU",
           OptionName("precision", "bf16"), OptionName("precision", "fp32"));
 }
 

@@ -4,8 +4,11 @@
 
 namespace convseq {
 
-// Throws an Error for a type that is slower than fp32 on this device: bf16 on an Arm CPU, where
-// libtorch has no fast bf16 matmul. Only commands call this; the library accepts any type.
+// Whether bf16 is not slower than fp32 on this CPU. An Arm CPU needs bf16 instructions for that.
+bool has_fast_bf16_on_cpu();
+
+// Throws an Error for bf16 on a CPU where it is slower than fp32. Only commands call this; the
+// library accepts any type.
 void check_precision(torch::Device device, torch::Dtype type);
 
 }  // namespace convseq
