@@ -73,12 +73,10 @@ template <int W>
 CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
   const auto bits = bits_as<Words<W>>(values);
   // Round to nearest, ties to even: add half of the last kept bit, minus one where that bit is
-  // even.
-  auto rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  // NaN stays NaN: the addition could carry it into infinity.
-  const auto is_nan = bits_as<Words<W>>(values != values);
-  rounded = (rounded & ~is_nan) | (((bits >> 16) | 0x40) & is_nan);
-  const auto halves = __builtin_convertvector(rounded, Halves<W>);
+  // even. NaN stays NaN: the addition could carry it into infinity.
+  const Words<W> rounded = bits + 0x7fff + ((bits >> 16) & 1), quiet = bits | 0x400000;
+  const Words<W> chosen = values == values ? rounded : quiet;
+  const auto halves = __builtin_convertvector(chosen >> 16, Halves<W>);
   __builtin_memcpy(to, &halves, sizeof halves);
 }
 
