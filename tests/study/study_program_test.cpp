@@ -183,7 +183,9 @@ TEST_F(StudyProgram, AFailingCellIsReportedStopsNothingAndIsTriedAgainOnRequest)
   write_study(study);
   const fs::path out = folder_ / "out";
   const Outcome outcome = run(out);
+  EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.output.find("failed: pretrain broken"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("1 cell failed; --retry computes them again"), std::string::npos);
   // Its runs from scratch need no pre-training.
   EXPECT_EQ(result_files(out).size(), static_cast<size_t>(testing::kSmallStudyCells) + 3);
   EXPECT_EQ(cells_in(run(out).output), 0u);

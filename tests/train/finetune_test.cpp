@@ -252,6 +252,22 @@ TEST_F(GpuFinetuning, ResumedEqualsUninterruptedBitForBit) {
   }
 }
 
+TEST_F(GpuFinetuning, InMemoryHasTheScoresOfTheRunOnDisk) {
+  auto run = options("on-disk");
+  run.task = task(32, {"train", "validation", "test"});
+  run.device = torch::kCUDA;
+  run.compute = torch::kBFloat16;
+  run.model.d_kv = 64;
+  run.limits.steps = 24;
+  run.validate_every = 4;
+  const FinetuneSummary on_disk = finetune(run);
+  run.in_memory = true;
+  run.out = folder_ / "in-memory";
+  const FinetuneSummary in_memory = finetune(run);
+  EXPECT_EQ(to_json(in_memory.reports.at("test")), to_json(on_disk.reports.at("test")));
+  EXPECT_EQ(in_memory.training.best_validation, on_disk.training.best_validation);
+}
+
 TEST_F(Finetuning, KeepsTheBestValidationAndStopsWhenItGetsNoBetter) {
   auto run = options("run");
   run.validate_every = 1;

@@ -45,17 +45,12 @@ struct OpenStudy {
         digests(fs::exists(folder.path()) ? folder.path() / "digests.json" : fs::path()),
         plan(study, flags.data, digests),
         only(flags.only) {
-    look();
-  }
-
-  void look() {
     folder.refresh(plan);
-    plan.choose([&](const std::string& id) { return folder.result(id); });
   }
 
   // Ids depend on the contents of the data, so without it no result belongs to the plan.
   void write_scores() {
-    look();
+    folder.refresh(plan);
     if (digests.missing().empty()) folder.write_scores(plan);
   }
 
@@ -163,11 +158,14 @@ void run_pool(const StudyFlags& flags, OpenStudy& open) {
   const auto cores = std::max<int64_t>(1, std::thread::hardware_concurrency());
   const std::string threads = std::to_string(std::max<int64_t>(1, cores / flags.jobs));
   ::setenv("OMP_NUM_THREADS", threads.c_str(), /*overwrite=*/0);
-  run_workers(open.folder, open.plan,
-              {.command = worker_command(flags, open),
-               .workers = flags.jobs,
-               .interrupted = interrupted,
-               .each_minute = [&] { open.write_scores(); }});
+  const int worst = run_workers(open.folder, open.plan,
+                                {.command = worker_command(flags, open),
+                                 .workers = flags.jobs,
+                                 .interrupted = interrupted,
+                                 .each_minute = [&] { open.write_scores(); }});
+  if (worst != 0 && !interrupted()) {
+    throw Error(fmt::format("a worker ended with exit code {}", worst), Error::Cause::Failure);
+  }
 }
 
 void run_one_worker(const StudyFlags& flags, OpenStudy& open) {
@@ -196,6 +194,11 @@ void run_study(const StudyFlags& flags) {
   print(flags, overview, overview.status_text());
   throw_if_interrupted("{}: stopped; run the same command again to resume",
                        open.folder.path().string());
+  if (!overview.failures.empty()) {
+    throw Error(fmt::format("{} failed; {} computes them again",
+                            counted(std::ssize(overview.failures), "cell"), OptionName("retry")),
+                Error::Cause::Failure);
+  }
 }
 
 void add_study_flags(CLI::App& command, StudyFlags& flags) {

@@ -1,6 +1,6 @@
 #include "convseq/study/run/overview.h"
 
-#include <set>
+#include <algorithm>
 
 #include "convseq/base/memory.h"
 
@@ -88,10 +88,10 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
 
 std::string StudyOverview::plan_text() const {
   std::string text =
-      fmt::format("{:<20} {:<9} {:>12} {:>12} {:>10} {:>10} {:>9} {:>9}\n", "part", "question",
+      fmt::format("{:<12} {:<20} {:>12} {:>11} {:>9} {:>9} {:>8} {:>8}\n", "part", "question",
                   "pre-training", "fine-tuning", "tokens", "steps", "minutes", "left");
   const auto line = [&](const PartOverview& part) {
-    text += fmt::format("{:<20} {:<9} {:>12} {:>12} {:>10} {:>10} {:>9} {:>9}\n", part.part,
+    text += fmt::format("{:<12} {:<20} {:>12} {:>11} {:>9} {:>9} {:>8} {:>8}\n", part.part,
                         part.question, part.pretrainings, part.finetunings, large(part.tokens),
                         large(part.steps), minutes(part.seconds, part.seconds_known),
                         minutes(part.seconds_left, part.seconds_known));
@@ -102,7 +102,13 @@ std::string StudyOverview::plan_text() const {
       "minutes are those of cells run one after another; pre-trained models take "
       "{}\n",
       short_bytes(disk_bytes));
-  for (const std::string& file : missing_data) text += "missing: " + file + "\n";
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(missing_data.size(), kShown); ++i) {
+    text += "missing: " + missing_data[i] + "\n";
+  }
+  if (missing_data.size() > kShown) {
+    text += fmt::format("missing: {} more\n", missing_data.size() - kShown);
+  }
   return text;
 }
 

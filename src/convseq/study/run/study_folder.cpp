@@ -94,7 +94,13 @@ StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
   }
 }
 
-void StudyFolder::refresh(const StudyPlan& plan) {
+void StudyFolder::refresh(StudyPlan& plan) {
+  read_results(plan);
+  plan.choose([&](const std::string& id) { return result(id); });
+  read_results(plan);  // of the cells that this added
+}
+
+void StudyFolder::read_results(const StudyPlan& plan) {
   for (const Cell& cell : plan.cells()) {
     const std::string& id = cell.id();
     if (is_done(id) && results_.contains(id)) continue;

@@ -51,8 +51,9 @@ class StudyFolder {
   std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
   std::filesystem::path lock_file(const std::string& id) const { return cell(id) / "lock"; }
 
-  // Reads the results that have come since the last call, of the cells of the plan.
-  void refresh(const StudyPlan& plan);
+  // Reads the results that have come since the last call, of the cells of the plan, and lets the
+  // plan choose learning rates by them.
+  void refresh(StudyPlan& plan);
   const CellResult* result(const std::string& id) const;  // also of a failed cell; null: none
   bool is_done(const std::string& id) const;
   bool has_failed(const std::string& id) const;
@@ -72,6 +73,7 @@ class StudyFolder {
 
  private:
   std::map<std::string, CellResult> local_results() const;
+  void read_results(const StudyPlan& plan);
 
   std::filesystem::path path_;
   std::map<std::string, CellResult> results_;  // finished or failed here

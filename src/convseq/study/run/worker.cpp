@@ -56,7 +56,6 @@ class Worker {
  private:
   std::vector<ScheduledCell> look() {
     folder_.refresh(plan_);
-    plan_.choose([&](const std::string& id) { return folder_.result(id); });
     std::vector<ScheduledCell> cells = schedule(plan_, folder_, options_.only);
     report_.left = std::count_if(cells.begin(), cells.end(), [](const ScheduledCell& each) {
       return each.state != CellState::Failed && each.state != CellState::Blocked;
