@@ -275,6 +275,21 @@ TEST_F(StudyProgram, AWorkerThatDiesTwiceOfACellGivesItUp) {
       << output;
 }
 
+using GpuStudyProgram = StudyProgram;
+
+TEST_F(GpuStudyProgram, WorkersShareAGpuAndAStoredScoreIsReproduced) {
+  Json study = small_study();
+  for (const char* model : {"light", "transformer"}) study["models"][model]["set"]["d_kv"] = 64;
+  write_study(study);
+  const fs::path out = folder_ / "out";
+  const Outcome outcome = testing::run_shell(line("run", out, "--device cuda --jobs 3"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(result_files(out).size(), static_cast<size_t>(testing::kSmallStudyCells));
+  const Outcome again = testing::run_shell(line("run", out, "--device cuda --check"));
+  EXPECT_NE(again.output.find("reproduced: finetune"), std::string::npos) << again.output;
+  EXPECT_EQ(again.output.find("not reproduced"), std::string::npos) << again.output;
+}
+
 TEST_F(StudyProgram, ThePlanCountsCellsTokensAndStepsWithoutRunningThem) {
   const Outcome outcome = testing::run_shell(line("plan", folder_ / "out", "--json"));
   const Json plan = parse_json(outcome.output);
