@@ -1,0 +1,58 @@
+#include "convseq/study/report/report_request.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "convseq/spec/presets.h"
+#include "convseq/study/report/study_report.h"
+
+namespace convseq::report {
+namespace {
+
+// "RQ1, RQ2" to its questions.
+std::vector<std::string> questions_in(const std::string& text) {
+  std::vector<std::string> found;
+  std::string word;
+  for (const char c : text + ",") {
+    if (c == ' ') continue;
+    if (c != ',') {
+      word += c;
+    } else if (!word.empty()) {
+      found.push_back(std::exchange(word, ""));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string ReportRequest::command() const {
+  std::string text = "convseq study report " + study;
+  for (const auto& path : scores) text += " --scores " + path.string();
+  for (const auto& path : benches) text += " --bench " + path.string();
+  return text + " --to " + to.string();
+}
+
+ReportInput read_report_input(const ReportRequest& request) {
+  const Study study = Study::load(request.study);
+  ReportInput input{
+      .name = study.name, .description = study.description, .command = request.command()};
+  for (const StudyPart& part : study.parts) {
+    input.parts.push_back({part.name, questions_in(part.question), part.models, part.tasks});
+  }
+  for (const auto& [name, model] : study.models) {
+    input.models.push_back(
+        {name, model.preset, model.overrides, find_model_config(model.preset, model.overrides)});
+  }
+  std::set<std::string> known;
+  for (const auto& path : request.scores) {
+    for (CellResult& result : read_scores(path)) {
+      if (known.insert(result.id).second) input.results.push_back(std::move(result));
+    }
+  }
+  for (const auto& path : request.benches) input.benches.push_back(read_bench_file(path));
+  return input;
+}
+
+}  // namespace convseq::report

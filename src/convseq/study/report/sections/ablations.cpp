@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "convseq/study/report/sections/sections.h"
+
+namespace convseq::report {
+namespace {
+
+const std::vector<std::string> kQuestions = {"ablations"};
+
+const System* unchanged(const Context& context, const Model& model, Start start,
+                        const std::string& task) {
+  for (const Model& other : context.input.models) {
+    if (other.preset != model.preset || !other.changes.empty()) continue;
+    const System* system = context.systems.find(other.name, start, task, kQuestions);
+    return system != nullptr ? system : context.find(other, start, task);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Section ablation_section(const Context& context) {
+  Section section{"Ablations: what of the convolution matters?"};
+  Table table{"Each change against the unchanged model",
+              {"model", "change", "start", "task", "score", "unchanged", "difference",
+               "the change is", "runs"},
+              {}};
+  for (const Model* model : context.models(kQuestions)) {
+    if (model->changes.empty()) continue;
+    for (const std::string& task : context.tasks(kQuestions)) {
+      for (const Start start : {Start::Scratch, Start::Pretrained}) {
+        const System* system = context.systems.find(model->name, start, task, kQuestions);
+        if (system == nullptr) continue;
+        const System* other = unchanged(context, *model, start, task);
+        std::vector<TableCell> row = {model->name,
+                                      fmt::format("{}", fmt::join(model->changes, ", ")),
+                                      title_of(start), task, text_of(figure_of(*system))};
+        row.emplace_back(other == nullptr ? kMissing : text_of(figure_of(*other)));
+        add_difference(row, difference_to(*system, other));
+        row.emplace_back("", run_links({system, other}));
+        table.rows.push_back(std::move(row));
+      }
+    }
+  }
+  if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+}  // namespace convseq::report

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "convseq/study/report/sections/sections.h"
+
+namespace convseq::report {
+
+const std::vector<std::string> kMainQuestions = {"RQ1", "RQ2", "RQ3", "RQ5", "scale"};
+
+std::vector<const Model*> Context::models(const std::vector<std::string>& questions) const {
+  std::vector<const Model*> found;
+  for (const Part& part : input.parts) {
+    if (!part.asks(questions)) continue;
+    for (const std::string& name : part.models) {
+      const Model* model = input.model(name);
+      const bool listed = std::find(found.begin(), found.end(), model) != found.end();
+      if (model != nullptr && !listed) found.push_back(model);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> Context::tasks(const std::vector<std::string>& questions) const {
+  std::vector<std::string> found;
+  for (const Part& part : input.parts) {
+    if (!part.asks(questions)) continue;
+    for (const std::string& task : part.tasks) {
+      if (std::find(found.begin(), found.end(), task) == found.end()) found.push_back(task);
+    }
+  }
+  return found;
+}
+
+const System* Context::find(const Model& model, Start start, const std::string& task) const {
+  return systems.find(model.name, start, task, kMainQuestions);
+}
+
+std::vector<std::string> common_tasks(const Context& context,
+                                      const std::vector<const Model*>& models, Start start) {
+  std::vector<std::string> tasks = context.tasks(kMainQuestions);
+  std::erase_if(tasks, [&](const std::string& task) {
+    return std::any_of(models.begin(), models.end(), [&](const Model* model) {
+      return context.find(*model, start, task) == nullptr;
+    });
+  });
+  return tasks;
+}
+
+std::vector<const System*> systems_on(const Context& context, const Model& model, Start start,
+                                      const std::vector<std::string>& tasks) {
+  std::vector<const System*> systems;
+  for (const std::string& task : tasks) systems.push_back(context.find(model, start, task));
+  return systems;
+}
+
+std::vector<std::string> run_links(const std::vector<const System*>& systems) {
+  std::vector<std::string> links;
+  for (const System* system : systems) {
+    if (system != nullptr) links.push_back(std::to_string(system->number));
+  }
+  return links;
+}
+
+std::string title_of(Start start) {
+  switch (start) {
+    case Start::Scratch:
+      return "scratch";
+    case Start::Pretrained:
+      return "pre-trained";
+    case Start::Self:
+      return "own text";
+  }
+  return kMissing;
+}
+
+std::string task_title(const std::string& task, const System& system, const std::string& metric) {
+  const bool plain = metric == "accuracy" && metric == main_metric(system);
+  return plain ? task : fmt::format("{} ({})", task, metric);
+}
+
+void add_difference(std::vector<TableCell>& row, const std::optional<Estimate>& difference) {
+  row.emplace_back(difference ? difference_text(*difference) : kMissing);
+  row.emplace_back(difference ? text_of(finding_of(*difference)) : kMissing);
+}
+
+std::optional<Estimate> difference_to(const System& system, const System* other) {
+  if (other == nullptr) return {};
+  return difference_of(system, *other, {main_metric(system)});
+}
+
+Interval in_percent(const Interval& interval) { return {100 * interval.low, 100 * interval.high}; }
+
+void Tally::add(Finding finding) {
+  ++(finding == Finding::Higher ? higher : finding == Finding::Lower ? lower : neither);
+}
+
+void Tally::add(const Tally& other) {
+  higher += other.higher;
+  lower += other.lower;
+  neither += other.neither;
+}
+
+std::string Tally::text() const {
+  return fmt::format("higher on {}, lower on {}, no difference beyond the interval on {} of {}",
+                     higher, lower, neither, total());
+}
+
+}  // namespace convseq::report

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "convseq/study/report/chart.h"
+#include "convseq/study/report/sections/sections.h"
+
+namespace convseq::report {
+namespace {
+
+std::string run_text(const CellResult& result) {
+  return result.task.empty() ? result.model : fmt::format("{} on {}", result.model, result.task);
+}
+
+}  // namespace
+
+Section curve_section(const Context& context) {
+  Section section{"Pre-training curves"};
+  std::map<std::string, std::vector<const CellResult*>> runs;  // by model and text
+  std::vector<std::string> order;
+  for (const CellResult& result : context.input.results) {
+    if (result.kind != CellKind::Pretrain || !result.failed.empty()) continue;
+    const std::string size = result.inputs.is_object() && result.inputs.contains("model")
+                                 ? fmt::format(" d={}", result.inputs["model"].value("d_model", 0))
+                                 : "";
+    const std::string name =
+        fmt::format("{}{}, {} tokens", run_text(result), size, grouped(result.source_tokens));
+    if (!runs.contains(name)) order.push_back(name);
+    runs[name].push_back(&result);
+  }
+  if (runs.empty()) return section;
+  Table table{"Validation NLL per token after pre-training",
+              {"model", "steps", "seeds", "NLL", "minutes", "cells"},
+              {}};
+  LineChart chart{.x_label = "steps", .y_label = "validation NLL per token"};
+  for (const std::string& name : order) {
+    SystemScores scores;
+    double seconds = 0;
+    std::string cells;
+    for (const CellResult* run : runs[name]) {
+      scores.groups.push_back({{run->nll}});
+      seconds += run->seconds;
+      cells += (cells.empty() ? "" : " ") + run->id.substr(0, 8);
+    }
+    const Estimate nll = estimate_mean(scores);
+    table.rows.push_back({name, grouped(runs[name].front()->steps), std::to_string(scores.runs()),
+                          fmt::format("{} ± {}", fixed(nll.value, 3),
+                                      nll.counts_runs ? fixed(nll.half_width(), 3) : kMissing),
+                          fixed(seconds / 60, 2), cells});
+    LineChart::Series series{name.substr(0, name.find(','))};
+    for (const CurvePoint& point : runs[name].front()->validation) {
+      series.points.push_back({static_cast<double>(point.step), point.value});
+    }
+    if (runs[name].front()->task.empty() && !series.points.empty()) {
+      chart.series.push_back(std::move(series));
+    }
+  }
+  section.blocks.emplace_back(std::move(table));
+  if (!chart.series.empty()) {
+    section.blocks.emplace_back(
+        Plot{"pretraining.svg", "Validation NLL during pre-training, first seed of each model.",
+             draw(chart)});
+  }
+  return section;
+}
+
+}  // namespace convseq::report

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "convseq/study/report/document.h"
+#include "convseq/study/report/systems.h"
+
+// One file per section of the report. A section without scores has no blocks.
+namespace convseq::report {
+
+struct Context {
+  const ReportInput& input;
+  const Systems& systems;
+
+  // Of the parts that ask one of `questions`, in the order of the study file.
+  std::vector<const Model*> models(const std::vector<std::string>& questions) const;
+  std::vector<std::string> tasks(const std::vector<std::string>& questions) const;
+  const System* find(const Model& model, Start start, const std::string& task) const;
+};
+
+// The comparison of all models on all tasks.
+extern const std::vector<std::string> kMainQuestions;
+
+// The tasks on which every one of `models` has scores from `start`.
+std::vector<std::string> common_tasks(const Context& context,
+                                      const std::vector<const Model*>& models, Start start);
+std::vector<const System*> systems_on(const Context& context, const Model& model, Start start,
+                                      const std::vector<std::string>& tasks);
+
+std::vector<std::string> run_links(const std::vector<const System*>& systems);  // those not null
+std::string title_of(Start start);  // as a reader calls it
+std::string task_title(const std::string& task, const System& system, const std::string& metric);
+
+// Two cells: the difference and what may be said of it; none: what it is compared with is missing.
+void add_difference(std::vector<TableCell>& row, const std::optional<Estimate>& difference);
+std::optional<Estimate> difference_to(const System& system, const System* other);  // main metric
+
+Interval in_percent(const Interval& interval);
+
+// How often a difference was found to be higher, lower or neither.
+struct Tally {
+  int64_t higher = 0, lower = 0, neither = 0;
+
+  int64_t total() const { return higher + lower + neither; }
+  void add(Finding finding);
+  void add(const Tally& other);
+  std::string text()
+      const;  // "higher on 7, lower on 1, no difference beyond the interval on 5 of 13"
+};
+
+Section gain_section(const Context& context);
+Section paper_section(const Context& context);
+Section cost_section(const Context& context);
+Section attention_section(const Context& context);
+Section convolution_section(const Context& context);
+Section scale_section(const Context& context);
+Section ablation_section(const Context& context);
+Section distance_section(const Context& context);
+Section split_section(const Context& context);
+Section curve_section(const Context& context);
+Section token_section(const Context& context);
+Section problem_section(const Context& context);
+Section run_section(const Context& context);
+
+std::vector<Block> bench_blocks(const std::vector<BenchFile>& files);  // for cost_section
+
+}  // namespace convseq::report

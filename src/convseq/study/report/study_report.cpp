@@ -1,0 +1,105 @@
+#include "convseq/study/report/study_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "convseq/base/counted.h"
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/study/report/sections/sections.h"
+
+namespace convseq::report {
+namespace {
+
+constexpr const char* kReading =
+    "How to read a figure: 84.3 ± 1.2 (6/3) is the mean test score in percent of 6 runs from 3 "
+    "pre-trainings, with its 95% interval; (5) means 5 runs from scratch, each with its own "
+    "weights. "
+    "The interval counts runs and examples (random effects, Student's t), and pre-trainings where "
+    "there are several; after a single pre-training it does not count how another one would have "
+    "turned out. Differences are paired on the examples. \"Higher\" and \"lower\" mean that the "
+    "interval of the difference excludes 0; no correction is made for the number of comparisons, "
+    "of "
+    "which one in twenty would be found by chance. Marks: †n: n collapsed runs, left out of the "
+    "mean "
+    "unless all collapsed; ‡: one run, so the interval counts examples only; °: no outcomes per "
+    "example for this metric, so the interval counts runs only; –: not there. F1 enters by each "
+    "example's influence on it. The numbers under \"runs\" are rows of the table of runs, which "
+    "names the cells in scores.jsonl.";
+
+Section opening(const ReportInput& input) {
+  int64_t finished = 0, failed = 0, collapsed = 0, pretrained = 0;
+  for (const CellResult& result : input.results) {
+    failed += !result.failed.empty();
+    if (!result.failed.empty()) continue;
+    pretrained += result.kind == CellKind::Pretrain;
+    if (result.kind != CellKind::Finetune) continue;
+    ++finished;
+    const auto test = result.splits.find("test");
+    collapsed += test != result.splits.end() && test->second.collapsed;
+  }
+  Section section;
+  if (!input.description.empty()) section.blocks.emplace_back(Paragraph{input.description});
+  section.blocks.emplace_back(Paragraph{input.command, true});
+  section.blocks.emplace_back(Paragraph{fmt::format(
+      "{} and {}, of which {} collapsed; {} failed.", counted(pretrained, "pre-training"),
+      counted(finished, "fine-tuning run"), collapsed, counted(failed, "cell"))});
+  section.blocks.emplace_back(Paragraph{kReading});
+  return section;
+}
+
+}  // namespace
+
+bool Part::asks(const std::vector<std::string>& any) const {
+  return std::any_of(any.begin(), any.end(), [&](const std::string& question) {
+    return std::find(questions.begin(), questions.end(), question) != questions.end();
+  });
+}
+
+const Model* ReportInput::model(const std::string& wanted) const {
+  const auto found = std::find_if(models.begin(), models.end(),
+                                  [&](const Model& each) { return each.name == wanted; });
+  return found == models.end() ? nullptr : &*found;
+}
+
+Document study_document(const ReportInput& given) {
+  ReportInput input = given;
+  sort_results(input.results);
+  const Systems systems(input);
+  const Context context{input, systems};
+  Document document{fmt::format("Study: {}", input.name), {opening(input)}};
+  for (const auto make :
+       {gain_section, paper_section, cost_section, attention_section, convolution_section,
+        scale_section, token_section, ablation_section, distance_section, split_section,
+        curve_section, problem_section, run_section}) {
+    Section section = make(context);
+    if (section.blocks.empty())
+      section.blocks.emplace_back(Paragraph{"No scores for this section."});
+    document.sections.push_back(std::move(section));
+  }
+  return document;
+}
+
+void write_study_report(const ReportInput& input, const std::filesystem::path& folder) {
+  const Document document = study_document(input);
+  std::filesystem::create_directories(folder / "plots");
+  for (const Section& section : document.sections) {
+    for (const Block& block : section.blocks) {
+      if (const auto* plot = std::get_if<Plot>(&block)) {
+        write_file_atomically(folder / "plots" / plot->name, plot->svg);
+      }
+    }
+  }
+  write_file_atomically(folder / "report.html", to_html(document));
+  write_file_atomically(folder / "report.md", to_markdown(document));
+}
+
+BenchFile read_bench_file(const std::filesystem::path& path) {
+  const JsonObject file = JsonObject::from_file(path);
+  if (!file.has("results") || !file.json().at("results").is_array()) {
+    file.refuse("results", "is missing; allowed: a list of benchmark results");
+  }
+  return {path.filename().string(), file.json()};
+}
+
+}  // namespace convseq::report

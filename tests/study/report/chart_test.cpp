@@ -1,0 +1,48 @@
+#include "convseq/study/report/chart.h"
+
+#include <gtest/gtest.h>
+
+#include "report_fixture.h"
+
+namespace convseq::report {
+namespace {
+
+int64_t count_of(const std::string& text, const std::string& what) {
+  int64_t count = 0;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST(ReportChart, DrawsEveryMeanAndEverySeed) {
+  IntervalChart chart{.x_label = "a < b", .series = {"light", "dynamic"}, .zero_line = true};
+  chart.rows = {{"sst2", {{0, 1.5, {0.5, 2.5}, {1, 2}}, {1, -1, {-2, 0}, {-1, -1, -1}}}}};
+  const std::string svg = draw(chart);
+  EXPECT_TRUE(testing::balanced(svg));
+  EXPECT_EQ(count_of(svg, "<circle"), 2 + 5 + 2);  // means, seeds, legend
+  EXPECT_NE(svg.find("a &lt; b"), svg.npos);
+}
+
+TEST(ReportChart, OneValueAloneAndNoneAtAllHaveAxes) {
+  for (const bool log : {false, true}) {
+    LineChart chart{.x_label = "x", .y_label = "y", .log_x = log, .log_y = log};
+    EXPECT_TRUE(testing::balanced(draw(chart)));
+    chart.series = {{"one", {{8, 3}}}};
+    const std::string svg = draw(chart);
+    EXPECT_TRUE(testing::balanced(svg));
+    EXPECT_EQ(svg.find("nan"), svg.npos);
+    EXPECT_EQ(svg.find("inf"), svg.npos);
+  }
+}
+
+TEST(ReportChart, LinesJoinThePointsOfASeries) {
+  const LineChart chart{.x_label = "length",
+                        .y_label = "speed",
+                        .series = {{"light", {{64, 10}, {128, 20}, {256, 40}}}},
+                        .log_x = true,
+                        .log_y = true};
+  EXPECT_EQ(count_of(draw(chart), "<polyline"), 1);
+}
+
+}  // namespace convseq::report

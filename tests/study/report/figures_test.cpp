@@ -1,0 +1,45 @@
+#include "convseq/study/report/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace convseq::report {
+
+TEST(ReportFigures, RoundHalvesUpWhateverTheLastBitsAre) {
+  EXPECT_EQ(fixed(84.25, 1), "84.3");
+  EXPECT_EQ(fixed(std::nextafter(84.25, 0), 1), "84.3");
+  EXPECT_EQ(fixed(84.2499, 1), "84.2");
+  EXPECT_EQ(fixed(-0.26, 1), "−0.3");
+  EXPECT_EQ(fixed(-0.04, 1), "0.0");
+  EXPECT_EQ(fixed(std::numeric_limits<double>::quiet_NaN(), 1), kMissing);
+  EXPECT_EQ(with_sign(1.25, 1), "+1.3");
+  EXPECT_EQ(with_sign(0.01, 1), "0.0");
+  EXPECT_EQ(grouped(600'000'000), "600,000,000");
+  EXPECT_EQ(grouped(999), "999");
+}
+
+TEST(ReportFigures, SayWhatTheIntervalCounts) {
+  Estimate estimate{
+      .value = 0.843, .interval = {0.831, 0.855}, .counts_runs = true, .counts_examples = true};
+  EXPECT_EQ(text_of(Figure{.estimate = estimate, .runs = 6, .pretrainings = 3}),
+            "84.3 ± 1.2 (6/3)");
+  EXPECT_EQ(text_of(Figure{.estimate = estimate, .runs = 4, .collapsed = 1}), "84.3 ± 1.2 (4) †1");
+  estimate.counts_runs = false;
+  EXPECT_EQ(text_of(Figure{.estimate = estimate, .runs = 1}), "84.3 ± 1.2 (1) ‡");
+  estimate.counts_examples = false;
+  EXPECT_EQ(text_of(Figure{.estimate = estimate, .runs = 1}), "84.3 ± – (1) ‡ °");
+}
+
+TEST(ReportFigures, AFindingNeedsAnIntervalThatExcludesZero) {
+  const auto finding = [](double low, double high) {
+    return text_of(finding_of({.interval = {low, high}, .counts_runs = true}));
+  };
+  EXPECT_EQ(finding(0.01, 0.03), "higher");
+  EXPECT_EQ(finding(-0.03, -0.01), "lower");
+  EXPECT_EQ(finding(-0.01, 0.03), "no difference beyond the interval");
+  EXPECT_EQ(finding_of({.interval = {0.1, 0.1}}), Finding::NoDifference);  // nothing was counted
+}
+
+}  // namespace convseq::report

@@ -1,0 +1,131 @@
+#include "convseq/study/report/study_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "convseq/base/file/atomic_file.h"
+#include "convseq/study/report/report_request.h"
+#include "report_fixture.h"
+#include "temp_folder.h"
+
+namespace convseq::report {
+namespace {
+
+// The request of the command at the top of a report.
+ReportRequest request_in(const std::string& report) {
+  const size_t start = report.find("```\n") + 4;
+  std::istringstream words(report.substr(start, report.find('\n', start) - start));
+  std::string word, value;
+  words >> word >> word >> word;  // convseq study report
+  ReportRequest request;
+  words >> request.study;
+  while (words >> word >> value) {
+    if (word == "--scores") request.scores.emplace_back(value);
+    if (word == "--bench") request.benches.emplace_back(value);
+    if (word == "--to") request.to = value;
+  }
+  return request;
+}
+
+}  // namespace
+
+TEST(StudyReport, OfTheExampleIsTheOneInTheRepository) {
+  const std::string written = to_markdown(study_document(testing::example_study()));
+  if (written == read_text_file(testing::kFolder / "report.md")) return;
+  const auto actual = std::filesystem::temp_directory_path() / "convseq-study-report.md";
+  write_file_atomically(actual, written);
+  FAIL() << "report.md differs; what was written is in " << actual;
+}
+
+TEST(StudyReport, OfEveryCommittedResultIsWhatItsCommandWrites) {
+  const std::filesystem::path results = std::filesystem::path(CONVSEQ_SOURCE_DIR) / "results";
+  if (!std::filesystem::exists(results)) return;
+  std::filesystem::current_path(CONVSEQ_SOURCE_DIR);  // where the commands are given
+  for (const auto& folder : std::filesystem::directory_iterator(results)) {
+    const std::filesystem::path path = folder.path() / "report.md";
+    if (!std::filesystem::exists(path)) continue;
+    const std::string report = read_text_file(path);
+    const ReportRequest request = request_in(report);
+    EXPECT_TRUE(to_markdown(study_document(read_report_input(request))) == report)
+        << path << " is out of date; write it again with: " << request.command();
+  }
+}
+
+TEST(StudyReport, CommandNamesWhatTheReportIsMadeFrom) {
+  const ReportRequest request{
+      .study = "demo", .scores = {"a.jsonl", "b.jsonl"}, .benches = {"c.json"}, .to = "out"};
+  EXPECT_EQ(request.command(),
+            "convseq study report demo --scores a.jsonl --scores b.jsonl --bench c.json --to out");
+  EXPECT_EQ(request_in("# T\n\n```\n" + request.command() + "\n```\n").command(),
+            request.command());
+}
+
+TEST(StudyReport, ReadsTheStudyAndCountsACellOnce) {
+  const auto scores = testing::kFolder / "scores.jsonl";
+  const ReportInput once = read_report_input({.study = "mini", .scores = {scores}});
+  const ReportInput twice = read_report_input({.study = "mini", .scores = {scores, scores}});
+  EXPECT_EQ(once.results.size(), twice.results.size());
+  EXPECT_TRUE(once.parts.front().asks({"RQ5"}));
+  ASSERT_NE(once.model("light_no_glu"), nullptr);
+  EXPECT_EQ(once.model("light_no_glu")->changes, (std::vector<std::string>{"glu=false"}));
+}
+
+TEST(StudyReport, DoesNotDependOnTheOrderOfTheScores) {
+  ReportInput input = testing::example_study();
+  const std::string page = to_html(study_document(input));
+  std::reverse(input.results.begin(), input.results.end());
+  EXPECT_EQ(to_html(study_document(input)), page);
+}
+
+TEST(StudyReport, PageIsWellFormedAndReachesForNothingOutsideItself) {
+  std::string page = to_html(study_document(testing::example_study()));
+  EXPECT_TRUE(testing::balanced(page));
+  const std::string allowed = "http://www.w3.org/2000/svg";
+  for (size_t at = page.find(allowed); at != page.npos; at = page.find(allowed)) {
+    page.erase(at, allowed.size());
+  }
+  for (const char* word : {"http:", "https:", "src=", "<script", "<link", "@import", "url("}) {
+    EXPECT_EQ(page.find(word), page.npos) << word;
+  }
+}
+
+TEST(StudyReport, NamesCollapsedRunsAndFailedCells) {
+  const std::string text = to_markdown(study_document(testing::example_study()));
+  EXPECT_NE(text.find("| main | dynamic | scratch | sst2 | 1 of 5 |"), text.npos);
+  EXPECT_NE(text.find("the loss is not finite at step 7"), text.npos);
+}
+
+TEST(StudyReport, WithoutScoresSaysSoInEverySection) {
+  ReportInput input = testing::example_study();
+  input.results.clear();
+  const Document document = study_document(input);
+  for (size_t i = 1; i < document.sections.size(); ++i) {
+    ASSERT_EQ(document.sections[i].blocks.size(), 1) << document.sections[i].title;
+    EXPECT_EQ(std::get<Paragraph>(document.sections[i].blocks[0]).text,
+              "No scores for this section.");
+  }
+}
+
+TEST(StudyReport, WritesThePageTheTextAndItsPlots) {
+  const convseq::testing::TempFolder folder;
+  write_study_report(testing::example_study(), folder.path());
+  const std::string text = read_text_file(folder / "report.md");
+  for (size_t at = text.find("(plots/"); at != text.npos; at = text.find("(plots/", at + 1)) {
+    const std::string plot = text.substr(at + 1, text.find(')', at) - at - 1);
+    EXPECT_TRUE(std::filesystem::exists(folder / plot)) << plot;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "report.html"));
+}
+
+TEST(StudyReport, ShowsBenchmarksAgainstLength) {
+  ReportInput input = testing::example_study();
+  const auto bench = std::filesystem::path(CONVSEQ_SOURCE_DIR) / "bench/results/length-h200.json";
+  input.benches = {read_bench_file(bench)};
+  const std::string text = to_markdown(study_document(input));
+  EXPECT_NE(text.find("Training step: examples/s (length-h200.json"), text.npos);
+  EXPECT_NE(text.find("plots/length-h200-step_examples.svg"), text.npos);
+}
+
+}  // namespace convseq::report
