@@ -23,6 +23,7 @@ void add_predict(CLI::App& program);
 void add_pretrain(CLI::App& program);
 void add_quantize(CLI::App& program);
 void add_study(CLI::App& program);
+void add_study_report(CLI::App& study);  // a command of `study`
 void add_synth(CLI::App& program);
 void add_task(CLI::App& program);
 void add_tokenize(CLI::App& program);

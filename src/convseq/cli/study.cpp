@@ -286,6 +286,7 @@ void add_study(CLI::App& program) {
     command->add_option("SOURCE,--source", flags->sources, "Study folders or scores.jsonl files")
         ->required();
   }
+  add_study_report(*study);
 }
 
 }  // namespace convseq::cli
