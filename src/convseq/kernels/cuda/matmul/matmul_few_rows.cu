@@ -79,18 +79,29 @@ bool is_matrix_of_packs(const Matrix& matrix) {
   return is_aligned(matrix.values) && matrix.stride % 8 == 0;
 }
 
-// Where columns and inner dimension are both large, a block of all rows would read too much of a.
+// Many rows and columns: blocks of sixteen or 32 rows read less of a and leave more loads in flight
+// than blocks of all rows, 1.7 against 3.0 µs for 64 rows, 512 columns and an inner dimension of
+// 512 on an H200.
 bool splits_rows(const Matmul& matmul) {
-  constexpr int64_t kWide = 768;
-  return matmul.rows > 2 * kTileRows && matmul.columns >= kWide && matmul.inner >= kWide;
+  constexpr int64_t kWide = 512, kLongInner = 1024;
+  return matmul.rows > 2 * kTileRows && matmul.columns >= kWide && matmul.inner <= kLongInner &&
+         matmul.columns <= (matmul.inner <= kWide ? 2048 : 1536);
 }
 
-// With several tiles of rows cuBLASLt is faster where there are many columns.
+void launch_split_rows(const Matmul& matmul, cudaStream_t stream) {
+  if (matmul.inner > 512) return launch<1, 6, 8, 3>(matmul, stream);
+  if (matmul.columns <= 512) return launch<1, 4, 8>(matmul, stream);
+  if (matmul.columns <= 1024) return launch<2, 4, 8>(matmul, stream);
+  launch<2, 6, 8>(matmul, stream);
+}
+
+// With several tiles of rows cuBLASLt is faster where there are many columns, or where columns and
+// inner dimension are both large.
 bool reads_a_too_often(const Matmul& matmul) {
-  constexpr int64_t kMostOutputs = 64 * 8192, kMostSplitColumns = 1536, kMostSplitInner = 1024;
+  constexpr int64_t kMostOutputs = 64 * 8192, kWide = 768;
   return (matmul.rows > kTileRows && matmul.rows * matmul.columns > kMostOutputs) ||
-         (splits_rows(matmul) &&
-          (matmul.columns > kMostSplitColumns || matmul.inner > kMostSplitInner));
+         (matmul.rows > 2 * kTileRows && matmul.columns >= kWide && matmul.inner >= kWide &&
+          !splits_rows(matmul));
 }
 
 }  // namespace
@@ -105,7 +116,7 @@ bool has_few_rows_matmul(const Matmul& matmul) {
 
 void few_rows_matmul(const Matmul& matmul, Stream on) {
   const auto stream = static_cast<cudaStream_t>(on);
-  if (splits_rows(matmul)) return launch<1, 6, 8, 3>(matmul, stream);
+  if (splits_rows(matmul)) return launch_split_rows(matmul, stream);
   switch (ceil_div<int64_t>(matmul.rows, kTileRows)) {
     case 1:
       return launch_tiles<1>(matmul, stream);

@@ -149,12 +149,15 @@ class NormLaunch {
 // Calls use(launch) with the launch for a matmul of this size, if there is one.
 template <class Use>
 bool with_launch(const Matmul& matmul, cudaStream_t stream, Use use) {
+  // A block reads its columns of b at the bandwidth of one multiprocessor: with a long inner
+  // dimension a matmul on all of them and a norm are faster, for few rows with 512 columns too.
   constexpr int64_t kLongInner = 1024;
   const bool is_long = matmul.inner > kLongInner;
-  if (matmul.columns == 768 && is_long) return use(NormLaunch<6, 16, 2>(matmul, stream));
-  if (matmul.columns == 768) return use(NormLaunch<6, 8, 3>(matmul, stream));
-  if (matmul.columns == 512 && is_long) return use(NormLaunch<4, 16, 2>(matmul, stream));
-  if (matmul.columns == 512) return use(NormLaunch<4, 8, 2>(matmul, stream));
+  if (matmul.columns == 768 && !is_long) return use(NormLaunch<6, 8, 3>(matmul, stream));
+  if (matmul.columns == 512 && !is_long) return use(NormLaunch<4, 8, 2>(matmul, stream));
+  if (matmul.columns == 512 && matmul.inner <= 2 * kLongInner && matmul.rows > kTileRows) {
+    return use(NormLaunch<4, 16, 2>(matmul, stream));
+  }
   return false;
 }
 
