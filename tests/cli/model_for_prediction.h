@@ -48,7 +48,8 @@ inline std::filesystem::path pooled_model_for_prediction(const TempFolder& folde
   write_json_file(model / "config.json", config);
   const auto file = SafetensorsFile::open(model / "model.safetensors");
   std::map<std::string, TensorView> tensors = file->tensors();
-  std::erase_if(tensors, [](const auto& each) { return each.first.starts_with("decoder.blocks."); });
+  std::erase_if(tensors,
+                [](const auto& each) { return each.first.starts_with("decoder.blocks."); });
   const std::vector<float> weight = {0.5, -1,  0.25, 2,  -0.5, 1,    -2, 0.75,
                                      -1,  0.5, 1,    -2, 0.25, -0.5, 2,  1};
   const std::vector<float> bias = {0.1F, -0.1F};
