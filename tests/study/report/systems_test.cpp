@@ -1,10 +1,9 @@
-#include "convseq/study/report/systems.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "convseq/base/random.h"
+#include "convseq/study/report/system_scores.h"
 #include "report_fixture.h"
 
 namespace convseq::report {
@@ -85,11 +84,15 @@ TEST(ReportSystems, CollapsedRunsLeaveTheMeanUnlessAllCollapsed) {
   const Systems some(one);
   EXPECT_EQ(some.all().front().runs.size(), 2);
   EXPECT_NE(text_of(figure_of(some.all().front())).find("(2) †1"), std::string::npos);
+  results.push_back(run_with(random_split(4, 50), 4));
+  results[1].splits["test"].collapsed = true;
+  const ReportInput two = study_of(results);
+  EXPECT_NE(text_of(figure_of(Systems(two).all().front())).find("(2) †2"), std::string::npos);
   for (CellResult& result : results) result.splits["test"].collapsed = true;
   const ReportInput all = study_of(results);
   const Systems none(all);
-  EXPECT_EQ(none.all().front().runs.size(), 3);
-  EXPECT_NE(text_of(figure_of(none.all().front())).find("(3) †3"), std::string::npos);
+  EXPECT_EQ(none.all().front().runs.size(), 4);
+  EXPECT_NE(text_of(figure_of(none.all().front())).find("(4) †4"), std::string::npos);
 }
 
 TEST(ReportSystems, RunsThatWereNotChosenOrFailedAreNoScores) {

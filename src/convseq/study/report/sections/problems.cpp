@@ -8,7 +8,7 @@ namespace {
 // The mean with the collapsed runs in it, for comparison.
 std::string mean_with_collapsed(const System& system) {
   System all = system;
-  if (!system.all_collapsed()) {
+  if (!system.all_collapsed) {
     all.runs.insert(all.runs.end(), system.collapsed.begin(), system.collapsed.end());
   }
   all.collapsed.clear();
@@ -23,7 +23,7 @@ Table collapsed_runs(const Context& context) {
   for (const System& system : context.systems.all()) {
     if (system.collapsed.empty()) continue;
     const size_t total =
-        system.all_collapsed() ? system.runs.size() : system.runs.size() + system.collapsed.size();
+        system.all_collapsed ? system.runs.size() : system.runs.size() + system.collapsed.size();
     table.rows.push_back({system.part, system.model, title_of(system.start), system.task,
                           fmt::format("{} of {}", system.collapsed.size(), total),
                           text_of(figure_of(system)), mean_with_collapsed(system),

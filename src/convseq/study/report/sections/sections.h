@@ -1,7 +1,7 @@
 #pragma once
 
 #include "convseq/study/report/document.h"
-#include "convseq/study/report/systems.h"
+#include "convseq/study/report/system_scores.h"
 
 // One file per section of the report. A section without scores has no blocks.
 namespace convseq::report {

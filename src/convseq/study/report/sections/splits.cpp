@@ -38,26 +38,6 @@ void add_split(Section& section, const Context& context, const std::string& task
   if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
 }
 
-// The mean of a category over the runs; its interval counts runs only.
-Figure category_figure(const System& system, const std::string& split,
-                       const std::string& category) {
-  SystemScores scores;
-  std::map<int64_t, size_t> groups;
-  for (const CellResult* run : system.runs) {
-    const auto found = run->splits.find(split);
-    if (found == run->splits.end() || !found->second.categories.contains(category)) continue;
-    const int64_t key = system.start == Start::Scratch ? -run->seed : run->pretraining_seed;
-    const auto [group, is_new] = groups.try_emplace(key, scores.groups.size());
-    if (is_new) scores.groups.emplace_back();
-    scores.groups[group->second].push_back({found->second.categories.at(category)});
-  }
-  if (scores.groups.empty()) return {};
-  return {.estimate = estimate_mean(scores),
-          .runs = scores.runs(),
-          .pretrainings = system.pretrainings(),
-          .collapsed = std::ssize(system.collapsed)};
-}
-
 void add_categories(Section& section, const Context& context, const std::string& task,
                     const std::string& split) {
   std::vector<const System*> systems;
