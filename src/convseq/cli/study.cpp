@@ -13,6 +13,7 @@
 #include "convseq/cli/signals.h"
 #include "convseq/study/run/check.h"
 #include "convseq/study/run/overview.h"
+#include "convseq/study/run/score_table.h"
 #include "convseq/study/run/worker.h"
 #include "convseq/study/run/worker_pool.h"
 
@@ -26,7 +27,7 @@ struct StudyFlags {
   std::string out;   // empty: studies/NAME
   std::string data;  // empty: as the study file says
   std::vector<std::string> only;
-  bool json = false;
+  bool json = false, scores = false;
   // of run
   int64_t jobs = 1;
   double minutes = 0, grace = 1;
@@ -78,7 +79,8 @@ void show_status(const StudyFlags& flags) {
   require(fs::exists(open.folder.path()), "{}: no such folder", open.folder.path().string());
   open.write_scores();
   const StudyOverview overview = open.overview();
-  print(flags, overview, overview.status_text());
+  const std::string scores = flags.scores ? score_table(open.folder.results(open.plan)) : "";
+  print(flags, overview, overview.status_text() + scores);
 }
 
 void merge_results(const StudyFlags& flags) {
@@ -278,6 +280,7 @@ void add_study(CLI::App& program) {
     const auto [command, flags] = add("status", "Print how far a study is, and write scores.jsonl",
                                       "convseq study status mini", show_status);
     add_only_flag(*command, *flags);
+    command->add_flag("--scores", flags->scores, "Also print mean test scores");
     command->add_flag("--json", flags->json, "Print the table as JSON");
   }
   {
