@@ -147,7 +147,9 @@ class TaskLesson : public Lesson {
     TaskAnswerer answerer(engine_, tokenizer_, options_.task,
                           usual_answer(engine_.config(), options_.task));
     const Report report =
-        evaluate_task(answerer, validation_, {.bootstrap = {.resamples = 0}}).report;
+        evaluate_task(answerer, validation_,
+                      {.batches = options_.batches, .bootstrap = {.resamples = 0}})
+            .report;
     Validation result{.score = report.scores.front().value};
     for (const Score& score : report.scores) {
       result.values.push_back({std::string(name_of(score.metric)), score.value});
@@ -324,9 +326,11 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
                         usual_answer(engine.config(), options.task));
   const auto answer = [&](const std::string& name, const TaskSplit& split) {
     if (split.examples.empty()) return;
-    TaskEvaluation evaluation = evaluate_task(
-        answerer, split,
-        {.bootstrap = options.bootstrap, .metrics = all_metrics(options.task, answerer.by())});
+    TaskEvaluation evaluation =
+        evaluate_task(answerer, split,
+                      {.batches = options.batches,
+                       .bootstrap = options.bootstrap,
+                       .metrics = all_metrics(options.task, answerer.by())});
     options.on_evaluation(name, evaluation);
     if (!options.in_memory) {
       OutputFile predictions(options.out / fmt::format("predictions-{}.jsonl", name));

@@ -42,6 +42,7 @@ struct FinetuneOptions : TrainingOptions {
   bool balance_classes = false;  // class weights that give all labels equal total weight
   ShapeLadderOptions shapes;     // to which batches are padded on a GPU for captured steps
 
+  LengthBatchOptions batches;                                  // of validation and evaluation
   std::vector<std::string> evaluate = {"validation", "test"};  // splits scored at the end
   BootstrapOptions bootstrap;                                  // of these scores
   std::function<void(const std::string& split, const TaskEvaluation&)> on_evaluation =

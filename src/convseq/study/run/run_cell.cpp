@@ -257,6 +257,10 @@ bool CellRunner::run(const FinetuneWork& work, const fs::path& out, CellResult& 
   options.model = with_vocabulary(work.model, work.tokenizer);
   if (!work.pretrain.empty()) options.from = folder_.cell(work.pretrain) / "model";
   options.bootstrap = {.resamples = 0};
+  // A step of greedy decoding takes a GPU hardly longer for many sequences than for few.
+  if (options.device.is_cuda() && options.task.labels.empty()) {
+    options.batches = {.max_rows = 512, .max_tokens = 65'536};
+  }
   const std::string key = result.task + " " + work.tokenizer;
   options.read = [&](const auto& task, const auto& split, const auto& tokenizer, const auto& how) {
     return read(key, task, split, tokenizer, how);
