@@ -19,8 +19,8 @@ enum class CpuLevel {
 };
 
 std::vector<CpuLevel> cpu_levels();  // those that this machine supports, the widest last
-// The widest, or the one that the environment variable CONVSEQ_CPU names; an Error where this
-// machine does not support that one.
+// The widest but AMX, or the one that the environment variable CONVSEQ_CPU names; an Error where
+// this machine does not support that one.
 CpuLevel default_cpu_level();
 
 std::string_view cpu_level_name(CpuLevel level);  // as CONVSEQ_CPU takes it, e.g. "avx512-vnni"
