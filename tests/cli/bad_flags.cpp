@@ -145,7 +145,11 @@ std::vector<BadInput> bad_flags() {
   add(cases, "bench finetune --device cpu",
       {{"--batch", "0"}, {"--steps", "0"}, {"--max-shapes", "0"}, {"--rounds", "0"}});
   add(cases, "bench length --device cpu", {{"--lengths", "64,0"}, {"--lengths", "''"}});
-  add(cases, "bench decode --device cpu", {{"--positions", "0"}, {"--source", "0"}});
+  add(cases, "bench decode --device cpu",
+      {{"--positions", "0"},
+       {"--source", "0"},
+       {"--kv-cache-dtype", "int8"},
+       {"--kv-cache-dtype", "int4"}});
   const std::vector<BadInput> by_value = {
       // the message names the value alone
       {"pretrain out --corpus corpus --tokenizer tokenizer --model nope", {"nope"}},
@@ -153,6 +157,8 @@ std::vector<BadInput> bad_flags() {
        {"vocab_size", "100"}},
       {"finetune out tasks/pair_1/task.json --from model --tokenizer nowhere", {"nowhere"}},
       {"evaluate model tasks/pair_1/task.json --split nope", {"nope", "validation"}},
+      {"evaluate model tasks/pair_1/task.json --device cpu --kv-cache-dtype int8",
+       {"--kv-cache-dtype int8", "GPU"}},
       {"task tasks/pair_1/task.json --tokenizer nowhere", {"nowhere"}},
       {"bench ops --device cpu --heads 5", {"5 heads"}},
       {"bench step --device cpu --set no_such_key=1", {"no_such_key"}},

@@ -9,6 +9,9 @@ std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                     const EngineChoice& choice) {
   require(choice.device != DeviceChoice::Cuda,
           "--device cuda: convseq-lite runs on CPUs; use convseq");
+  require(choice.cache == KvCacheType::Auto,
+          "--kv-cache-dtype {}: only on a GPU; convseq-lite runs on CPUs; use convseq",
+          name_of(choice.cache));
   return load_cpu_engine(folder, {.precision = choice.precision,
                                   .threads = choice.threads,
                                   .keeps_packed_file = choice.keeps_packed_file});

@@ -139,9 +139,9 @@ void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& a
   if (shape.int8_keys) return attention_step_int8(shape, arrays, stream);
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
-    if (shape.channels == 32) return launch_step<T, 32>(shape, arrays, stream);
-    if (shape.channels == 64) return launch_step<T, 64>(shape, arrays, stream);
-    launch_step<T, 128>(shape, arrays, stream);
+    with_head_channels(shape.channels, [&](auto channels) {
+      launch_step<T, decltype(channels)::value>(shape, arrays, stream);
+    });
   });
 }
 

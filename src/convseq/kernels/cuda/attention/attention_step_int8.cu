@@ -247,9 +247,9 @@ void attention_step_int8(const AttentionStepShape& shape, const AttentionStep& a
   step.prefetch_keys = arrays.prefetch_keys && is_capturing(stream);
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
-    if (shape.channels == 32) return launch_step<T, 32>(shape, step, stream);
-    if (shape.channels == 64) return launch_step<T, 64>(shape, step, stream);
-    launch_step<T, 128>(shape, step, stream);
+    with_head_channels(shape.channels, [&](auto channels) {
+      launch_step<T, decltype(channels)::value>(shape, step, stream);
+    });
   });
 }
 

@@ -1,4 +1,4 @@
-#include "convseq/kernels/attention.h"
+#include "convseq/kernels/cuda/attention/attention_paths.h"
 #include "convseq/kernels/cuda/attention/int8_rows.cuh"
 
 namespace convseq::kernels {
@@ -45,9 +45,9 @@ void quantize_rows_cuda(const QuantizeShape& shape, const QuantizeRows& arrays, 
   const auto stream = static_cast<cudaStream_t>(on);
   with_type(shape.type, [&](auto type) {
     using T = decltype(type);
-    if (shape.channels == 32) return launch_quantize<T, 32>(shape, arrays, stream);
-    if (shape.channels == 64) return launch_quantize<T, 64>(shape, arrays, stream);
-    launch_quantize<T, 128>(shape, arrays, stream);
+    with_head_channels(shape.channels, [&](auto channels) {
+      launch_quantize<T, decltype(channels)::value>(shape, arrays, stream);
+    });
   });
 }
 
