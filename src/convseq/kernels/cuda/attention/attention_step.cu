@@ -1,4 +1,5 @@
 #include "convseq/kernels/cuda/attention/attention_step.cuh"
+#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -117,8 +118,9 @@ void launch_splits(const AttentionStepShape& shape, const AttentionStep& arrays,
                    cudaStream_t stream) {
   const dim3 blocks(kSplits, static_cast<unsigned>(shape.heads),
                     static_cast<unsigned>(shape.batch));
-  launch_dependent(attention_step_kernel<T, kChannels, kSplits>, blocks, kThreads, 0, stream, shape,
-                   arrays);
+  const auto kernel = attention_step_kernel<T, kChannels, kSplits>;
+  prefer_shared_memory(kernel);
+  launch_dependent(kernel, blocks, kThreads, 0, stream, shape, arrays);
 }
 
 template <class T, int kChannels>

@@ -1,4 +1,5 @@
 #include "convseq/kernels/cuda/norm/norm_general.cuh"
+#include "convseq/kernels/cuda/step_launch.cuh"
 #include "convseq/kernels/norm.h"
 
 namespace convseq::kernels {
@@ -16,8 +17,9 @@ template <class T, int P>
 constexpr int kBackwardBlocks = P * sizeof(T) <= 8 ? 2 : 1;
 
 // One warp per row. Values stay packed until they are used, which saves registers for occupancy.
-template <class T, bool kCentred, int P>
-__global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
+// Few rows are those of a decoding step, where latency counts: all loads are in flight at once.
+template <class T, bool kCentred, int P, bool kFewRows>
+__global__ void __launch_bounds__(kForwardThreads, kFewRows ? 1 : kForwardBlocks<T, P>)
     forward_kernel(Forward<T> a) {
   grid_dependency_wait();
   const LaneSlice<P> slice{a.channels / kPack};
@@ -25,7 +27,12 @@ __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
   if (row >= a.rows) return;
   const int64_t begin = row * a.channels;
   const float count = static_cast<float>(a.channels);
-  Pack<T, kPack> x_packs[P], residual[P];
+  Pack<T, kPack> x_packs[P], residual[P], weights[P], biases[P];
+  const auto load_parameters = [&](int p) {
+    weights[p] = load_pack<T, kPack>(a.weight + slice.channel(p));
+    if constexpr (kCentred) biases[p] = load_pack<T, kPack>(a.bias + slice.channel(p));
+  };
+  if constexpr (kFewRows) slice.each_pack(load_parameters);
   slice.load(a.x + begin, x_packs);
   if (a.residual != nullptr) slice.load(a.residual + begin, residual);
   float x[P][kPack];
@@ -45,8 +52,9 @@ __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks<T, P>)
 
   slice.each_pack([&](int p) {
     float weight[kPack], bias[kPack] = {}, addend[kPack] = {};
-    load_values(a.weight + slice.channel(p), weight);
-    if constexpr (kCentred) load_values(a.bias + slice.channel(p), bias);
+    if constexpr (!kFewRows) load_parameters(p);
+    unpack(weights[p], weight);
+    if constexpr (kCentred) unpack(biases[p], bias);
     if (a.residual != nullptr) unpack(residual[p], addend);
 #pragma unroll
     for (int v = 0; v < kPack; ++v) x[p][v] = x[p][v] * scale * weight[v] + bias[v] + addend[v];
@@ -221,9 +229,13 @@ void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t str
       general_forward_kernel<T, kCentred>
           <<<checked_grid(shape.rows, "norm"), kThreads, 0, stream>>>(a);
     } else {
-      launch_dependent(forward_kernel<T, kCentred, packs.value>,
-                       checked_grid(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
-                       kForwardThreads, 0, stream, a);
+      constexpr int64_t kStepRows = 64;
+      with_bool(shape.rows <= kStepRows, [&](auto few_rows) {
+        const auto kernel = forward_kernel<T, kCentred, packs.value, few_rows.value>;
+        if (few_rows.value) prefer_shared_memory(kernel);
+        launch_dependent(kernel, checked_grid(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
+                         kForwardThreads, 0, stream, a);
+      });
     }
   });
   check_launch("norm_forward");
