@@ -80,10 +80,11 @@ struct Block {
     while (rows > 0) write_part(task);
   }
 
-  // The product of RowTiles · 16 rows and V panels, of which `new_rows` rows exist.
+  // The product of RowTiles · 16 rows, of which `new_rows` exist, and V panels. Weights that are
+  // not in the L1 cache yet are fetched one step ahead.
   template <int RowTiles>
   [[gnu::noinline]] void multiply(const MatmulTask& task, int64_t new_row, int64_t new_rows,
-                                  int64_t new_column) {
+                                  int64_t new_column, bool fetches_weights) {
     static_assert(RowTiles * V <= kSumTiles);
     const int64_t row_bytes = task.inputs * Type::kBytes;
     const std::byte* x = task.rows + new_row * row_bytes;
@@ -92,6 +93,12 @@ struct Block {
       Type::template start<i.kValue>(task, new_column + i.kValue % V * kTile);
     });
     for (int64_t k = 0; k < row_bytes; k += kTileBytes) {
+      if (fetches_weights) {
+        unroll<V * kTile>([&](auto i) CONVSEQ_LAMBDA {
+          __builtin_prefetch(w + kTile * (i.kValue / kTile * row_bytes + k + kTileBytes) +
+                             i.kValue % kTile * kLine);
+        });
+      }
       unroll<RowTiles>([&](auto r) CONVSEQ_LAMBDA {
         load_tile<kFirstRowTile + r.kValue>(x + kTile * (r.kValue * row_bytes + k));
       });
@@ -147,10 +154,11 @@ void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
     for (int64_t column = begin; column < end; column += V * kTile) {
       for (int64_t row = first; row < last; row += kRows) {
         const int64_t rows = smaller(kRows, last - row);
+        const bool fetches_weights = row == first;
         if (rows > kTile) {
-          block.template multiply<kRowTiles>(task, row, rows, column);
+          block.template multiply<kRowTiles>(task, row, rows, column, fetches_weights);
         } else {
-          block.template multiply<1>(task, row, rows, column);
+          block.template multiply<1>(task, row, rows, column, fetches_weights);
         }
       }
     }
