@@ -144,17 +144,6 @@ TEST_P(GpuInt8Cache, RowsDoNotDependOnOneAnother) {
   EXPECT_TRUE(torch::equal(first[0], second[0]));
 }
 
-TEST_P(GpuInt8Cache, BeyondTheCapacityStoresNothing) {
-  const StepSizes& s = GetParam().sizes;
-  AttentionCache cache = quantized(random_cache(s));
-  const auto keys = cache.keys.clone(), scales = cache.scales.clone();
-  const auto x = on_gpu(one_position(s));
-  const auto positions = torch::full({s.batch}, s.capacity, torch::kInt64).cuda();
-  EXPECT_TRUE(attention_step(x, x, x, {}, positions, cache).isfinite().all().item<bool>());
-  EXPECT_TRUE(torch::equal(cache.keys, keys));
-  EXPECT_TRUE(torch::equal(cache.scales, scales));
-}
-
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuInt8Cache, ::testing::ValuesIn(step_cases()));
 
 }  // namespace

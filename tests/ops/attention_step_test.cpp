@@ -88,13 +88,17 @@ TEST_P(GpuAttentionStep, OfOneQueryEqualsTheReference) {
 TEST_P(GpuAttentionStep, BeyondTheCapacityStoresNothing) {
   const StepSizes& s = GetParam().sizes;
   const AttentionCache made = random_cache(s);
-  AttentionCache cache{on_gpu(made.keys), on_gpu(made.values)};
-  const auto keys = cache.keys.clone(), values = cache.values.clone();
-  const auto x = on_gpu(one_position(s));
+  const auto keys = on_gpu(made.keys), values = on_gpu(made.values), x = on_gpu(one_position(s));
   const auto positions = torch::full({s.batch}, s.capacity, torch::kInt64).cuda();
-  EXPECT_TRUE(attention_step(x, x, x, {}, positions, cache).isfinite().all().item<bool>());
-  EXPECT_TRUE(torch::equal(cache.keys, keys));
-  EXPECT_TRUE(torch::equal(cache.values, values));
+  for (AttentionCache cache : {AttentionCache{keys, values}, quantize_cache(keys, values)}) {
+    SCOPED_TRACE(cache.keys.toString());
+    std::vector<torch::Tensor> stored{cache.keys, cache.values};
+    if (cache.is_int8()) stored.push_back(cache.scales);
+    std::vector<torch::Tensor> before;
+    for (const torch::Tensor& each : stored) before.push_back(each.clone());
+    EXPECT_TRUE(attention_step(x, x, x, {}, positions, cache).isfinite().all().item<bool>());
+    for (size_t i = 0; i < stored.size(); ++i) EXPECT_TRUE(torch::equal(stored[i], before[i]));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, GpuAttentionStep, ::testing::ValuesIn(step_cases()));

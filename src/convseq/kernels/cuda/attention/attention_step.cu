@@ -1,5 +1,4 @@
 #include "convseq/kernels/cuda/attention/attention_step.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -113,25 +112,6 @@ __global__ void CONVSEQ_CLUSTER(kSplits) __launch_bounds__(kThreads)
   write_output<kSplits, Layout::kKeyLanes>(sums, channel, shared, row_of<T>(arrays.y, row, head));
 }
 
-template <class T, int kChannels, int kSplits>
-void launch_splits(const AttentionStepShape& shape, const AttentionStep& arrays,
-                   cudaStream_t stream) {
-  const dim3 blocks(kSplits, static_cast<unsigned>(shape.heads),
-                    static_cast<unsigned>(shape.batch));
-  const auto kernel = attention_step_kernel<T, kChannels, kSplits>;
-  prefer_shared_memory(kernel);
-  launch_dependent(kernel, blocks, kThreads, 0, stream, shape, arrays);
-}
-
-template <class T, int kChannels>
-void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays,
-                 cudaStream_t stream) {
-  if (wants_splits(shape, KeyLayout<T, kChannels>::kTile)) {
-    return launch_splits<T, kChannels, kMostSplits>(shape, arrays, stream);
-  }
-  launch_splits<T, kChannels, 1>(shape, arrays, stream);
-}
-
 }  // namespace
 
 void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& arrays, Stream on) {
@@ -139,11 +119,11 @@ void attention_step_cuda(const AttentionStepShape& shape, const AttentionStep& a
   if (shape.batch == 0 || shape.heads == 0) return;
   const auto stream = static_cast<cudaStream_t>(on);
   if (shape.int8_keys) return attention_step_int8(shape, arrays, stream);
-  with_type(shape.type, [&](auto type) {
+  launch_step(shape, arrays, stream, [](auto type, auto channels, auto splits) {
     using T = decltype(type);
-    with_head_channels(shape.channels, [&](auto channels) {
-      launch_step<T, decltype(channels)::value>(shape, arrays, stream);
-    });
+    constexpr int kChannels = decltype(channels)::value;
+    return StepKernel{.kernel = attention_step_kernel<T, kChannels, decltype(splits)::value>,
+                      .keys_per_warp = KeyLayout<T, kChannels>::kTile};
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "convseq/kernels/cuda/attention/attention_paths.h"
 #include "convseq/kernels/cuda/cluster.cuh"
+#include "convseq/kernels/cuda/step_launch.cuh"
 
 // What the kernels of a decoding step share: a block, or a cluster of them, computes the attention
 // of one row and head, and its warps take turns at tiles of keys.
@@ -117,6 +118,33 @@ inline bool wants_splits(const AttentionStepShape& shape, int keys_per_warp) {
   constexpr int64_t kManyBlocks = 256;
   return shape.batch * shape.heads < kManyBlocks && shape.keys > kWarps * keys_per_warp &&
          has_clusters();
+}
+
+// A kernel for one type, number of channels per head and number of splits.
+struct StepKernel {
+  void (*kernel)(AttentionStepShape, AttentionStep);
+  int keys_per_warp;        // in one tile
+  size_t shared_bytes = 0;  // allocated at the launch
+};
+
+// Launches kernel_of(T{}, channels per head, splits), the numbers as integral constants.
+template <class KernelOf>
+void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays, cudaStream_t stream,
+                 KernelOf kernel_of) {
+  const auto launch = [&](const StepKernel& step, int splits) {
+    allow_shared_memory(step.kernel, step.shared_bytes);
+    prefer_shared_memory(step.kernel);
+    const dim3 blocks(static_cast<unsigned>(splits), static_cast<unsigned>(shape.heads),
+                      static_cast<unsigned>(shape.batch));
+    launch_dependent(step.kernel, blocks, kThreads, step.shared_bytes, stream, shape, arrays);
+  };
+  with_type(shape.type, [&](auto type) {
+    with_head_channels(shape.channels, [&](auto channels) {
+      const StepKernel whole = kernel_of(type, channels, std::integral_constant<int, 1>{});
+      if (!wants_splits(shape, whole.keys_per_warp)) return launch(whole, 1);
+      launch(kernel_of(type, channels, std::integral_constant<int, kMostSplits>{}), kMostSplits);
+    });
+  });
 }
 
 }  // namespace convseq::kernels::step

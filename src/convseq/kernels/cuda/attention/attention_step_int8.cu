@@ -1,6 +1,5 @@
 #include "convseq/kernels/cuda/attention/attention_step.cuh"
 #include "convseq/kernels/cuda/attention/int8_rows.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -218,38 +217,18 @@ __global__ void CONVSEQ_CLUSTER(kSplits) __launch_bounds__(kThreads, Int8Layout<
   write_output<kSplits, kKeyLanes>(sums, channel, memory.sums, row_of<T>(arrays.y, row, head));
 }
 
-template <class T, int kChannels, int kSplits>
-void launch_splits(const AttentionStepShape& shape, const AttentionStep& arrays,
-                   cudaStream_t stream) {
-  const auto kernel = attention_step_int8_kernel<T, kChannels, kSplits>;
-  constexpr size_t kBytes = sizeof(Int8Memory<kChannels>);
-  allow_shared_memory(kernel, kBytes);
-  prefer_shared_memory(kernel);
-  const dim3 blocks(kSplits, static_cast<unsigned>(shape.heads),
-                    static_cast<unsigned>(shape.batch));
-  launch_dependent(kernel, blocks, kThreads, kBytes, stream, shape, arrays);
-}
-
-template <class T, int kChannels>
-void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays,
-                 cudaStream_t stream) {
-  if (wants_splits(shape, kTile)) {
-    return launch_splits<T, kChannels, kMostSplits>(shape, arrays, stream);
-  }
-  launch_splits<T, kChannels, 1>(shape, arrays, stream);
-}
-
 }  // namespace
 
 void attention_step_int8(const AttentionStepShape& shape, const AttentionStep& arrays,
                          cudaStream_t stream) {
   AttentionStep step = arrays;
   step.prefetch_keys = arrays.prefetch_keys && is_capturing(stream);
-  with_type(shape.type, [&](auto type) {
+  launch_step(shape, step, stream, [](auto type, auto channels, auto splits) {
     using T = decltype(type);
-    with_head_channels(shape.channels, [&](auto channels) {
-      launch_step<T, decltype(channels)::value>(shape, step, stream);
-    });
+    constexpr int kChannels = decltype(channels)::value;
+    return StepKernel{.kernel = attention_step_int8_kernel<T, kChannels, decltype(splits)::value>,
+                      .keys_per_warp = kTile,
+                      .shared_bytes = sizeof(Int8Memory<kChannels>)};
   });
 }
 
