@@ -148,6 +148,10 @@ void run(PredictFlags& flags) {
       flags.max_memory);
 
   const AnswerBy by = flags.by.value_or(usual_answer(config, task));
+  require(by != AnswerBy::Labels || !task.labels.empty(),
+          "{}: has no list of labels; fine-tune the model on a task with labels, or use --answer "
+          "greedy",
+          flags.model.string());
   require(by != AnswerBy::Greedy || flags.thresholds.empty(),
           "--threshold: the model answers with text, which has no probabilities of labels");
   Calibration calibration;
