@@ -136,19 +136,19 @@ void pack(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
 }
 
 void glu(const float* x, const float* gate, int64_t count, float* y) {
-  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
-    constexpr int kWidth = width.kValue;
-    store<kWidth>(y + c, load<kWidth>(x + c) * sigmoid<kWidth>(load<kWidth>(gate + c)));
+  for_vectors<kLockstep>(0, count, [&](auto vectors, auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = vectors.kValue * width.kValue;
+    store<kWidth>(y + c, load<kWidth>(x + c) / sigmoid_denominator<kWidth>(load<kWidth>(gate + c)));
   });
 }
 
 // gelu(g) = g (1 + tanh u) / 2 = g sigmoid(2u), u = √(2/π) (g + 0.044715 g³)
 void gated_gelu(const float* gate, const float* x, int64_t count, float* y) {
-  for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
-    constexpr int kWidth = width.kValue;
+  for_vectors<kLockstep>(0, count, [&](auto vectors, auto width, int64_t c) CONVSEQ_LAMBDA {
+    constexpr int kWidth = vectors.kValue * width.kValue;
     const auto g = load<kWidth>(gate + c);
-    const auto twice_u = g * (1.5957691216F + 0.0713548163F * (g * g));
-    store<kWidth>(y + c, g * sigmoid<kWidth>(twice_u) * load<kWidth>(x + c));
+    const auto twice_u = g * fma<kWidth>(g * g, 0.0713548163F, 1.5957691216F);
+    store<kWidth>(y + c, g / sigmoid_denominator<kWidth>(twice_u) * load<kWidth>(x + c));
   });
 }
 
