@@ -257,8 +257,9 @@ TEST_P(GpuNormedFewRows, EqualTheNormAfterTheMatmulInFloat64) {
   const torch::NoGradGuard no_grad;
   const auto [rows, in, out] = GetParam();
   const auto x = random_tensor({rows, in}).to(torch::kBFloat16);
-  const auto w = (random_tensor({out, in}) / std::sqrt(static_cast<double>(in)) + 0.02)
-                     .to(torch::kBFloat16);  // whose outputs have a mean
+  const auto w =
+      ((random_tensor({out, in}) + 0.45) / std::sqrt(static_cast<double>(in)))
+          .to(torch::kBFloat16);  // whose outputs have a mean, of the same size for every `in`
   const auto residual = random_tensor({rows, out}).to(torch::kBFloat16);
   const LayerNormParameters norm = random_norm(out);
   const LayerNormParameters there{norm.weight.cuda(), norm.bias.cuda(), norm.eps};

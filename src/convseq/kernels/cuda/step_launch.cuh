@@ -11,13 +11,4 @@ inline bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-// The largest carve-out of shared memory: a multiprocessor that has to change its carve-out between
-// two kernels cannot run blocks of both, and the next kernel's blocks would prefetch nothing.
-template <class Kernel>
-void prefer_shared_memory(Kernel kernel) {
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                  cudaSharedmemCarveoutMaxShared),
-             "carve-out");
-}
-
 }  // namespace convseq::kernels

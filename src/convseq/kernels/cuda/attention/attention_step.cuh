@@ -133,7 +133,6 @@ void launch_step(const AttentionStepShape& shape, const AttentionStep& arrays, c
                  KernelOf kernel_of) {
   const auto launch = [&](const StepKernel& step, int splits) {
     allow_shared_memory(step.kernel, step.shared_bytes);
-    prefer_shared_memory(step.kernel);
     const dim3 blocks(static_cast<unsigned>(splits), static_cast<unsigned>(shape.heads),
                       static_cast<unsigned>(shape.batch));
     launch_dependent(step.kernel, blocks, kThreads, step.shared_bytes, stream, shape, arrays);

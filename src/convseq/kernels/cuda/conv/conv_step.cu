@@ -92,7 +92,6 @@ void launch_channels(const StepShape& step, const ConvStep& arrays, const Tap* t
   const auto kernel = conv_step_kernel<T, Tap, V>;
   const unsigned blocks =
       checked_grid(ceil_div<int64_t>(step.batch * step.channels, kThreads * V), "conv_step");
-  prefer_shared_memory(kernel);
   launch_dependent(kernel, blocks, kThreads, 0, stream, step, arrays.positions,
                    static_cast<const T*>(arrays.x), taps, static_cast<T*>(arrays.ring),
                    static_cast<T*>(arrays.y));

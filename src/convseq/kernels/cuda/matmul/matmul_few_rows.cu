@@ -1,6 +1,5 @@
 #include "convseq/kernels/cuda/matmul/few_rows_tile.cuh"
 #include "convseq/kernels/cuda/matmul/matmul_few_rows.h"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
@@ -50,7 +49,6 @@ __global__ void __launch_bounds__(kWarps* kLanes) few_rows_matmul_kernel(Matmul 
 template <int kRowTiles, int kColumnTiles, int kWarps, int kLoads = 2>
 void launch(const Matmul& matmul, cudaStream_t stream) {
   const auto kernel = few_rows_matmul_kernel<kRowTiles, kColumnTiles, kWarps, kLoads>;
-  prefer_shared_memory(kernel);
   const auto blocks = [](int64_t size, int64_t of_block) {
     return static_cast<unsigned>(ceil_div(size, of_block));
   };

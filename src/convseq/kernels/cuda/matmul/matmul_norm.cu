@@ -123,7 +123,6 @@ class NormLaunch {
     config_.attrs = attributes_;
     config_.numAttrs = 2;
     allow_shared_memory(kKernel, kBytes);
-    prefer_shared_memory(kKernel);
     check_cuda(cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                "cluster");
   }

@@ -1,5 +1,4 @@
 #include "convseq/kernels/cuda/norm/norm_general.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 #include "convseq/kernels/norm.h"
 
 namespace convseq::kernels {
@@ -232,7 +231,6 @@ void forward(const NormShape& shape, const NormForward& arrays, cudaStream_t str
       constexpr int64_t kStepRows = 64;
       with_bool(shape.rows <= kStepRows, [&](auto few_rows) {
         const auto kernel = forward_kernel<T, kCentred, packs.value, few_rows.value>;
-        if (few_rows.value) prefer_shared_memory(kernel);
         launch_dependent(kernel, checked_grid(ceil_div<int64_t>(shape.rows, kForwardWarps), "norm"),
                          kForwardThreads, 0, stream, a);
       });
