@@ -28,14 +28,19 @@ double total(const Terms& terms) {
   return sum;
 }
 
-// Satterthwaite: (Σ v)² / Σ (v² / degrees).
+// Satterthwaite's (Σ v)² / Σ (v² / degrees) takes the squares of estimated variances for those of
+// the true ones, which are smaller on average. Half a degree corrects a part of that: without it
+// two systems of three runs cover 97%, and with all of it, 2, systems of unequal spread 92%.
 double joint_degrees(const Terms& terms) {
-  double weighted = 0;
+  constexpr double kCorrection = 0.5;
+  double weighted = 0, most = 0;
   for (const VarianceTerm& term : terms) {
-    weighted += term.variance * term.variance / term.degrees;
+    weighted += term.variance * term.variance / (term.degrees + kCorrection);
+    most += term.degrees;
   }
   const double sum = total(terms);
-  return weighted > 0 ? std::max(1.0, sum * sum / weighted) : 1;
+  return weighted > 0 ? std::clamp(sum * sum / weighted - kCorrection, 1.0, std::max(1.0, most))
+                      : 1;
 }
 
 // Student's t of runs and of examples, averaged with the squares of their variances as weights, as
