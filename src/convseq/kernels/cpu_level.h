@@ -19,7 +19,7 @@ enum class CpuLevel {
 };
 
 std::vector<CpuLevel> cpu_levels();  // those that this machine supports, the widest last
-// The widest but AMX, or the one that the environment variable CONVSEQ_CPU names; an Error where
+// The widest, or the one that the environment variable CONVSEQ_CPU names; an Error where
 // this machine does not support that one.
 CpuLevel default_cpu_level();
 

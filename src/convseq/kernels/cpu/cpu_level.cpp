@@ -57,10 +57,7 @@ bool has_amx() {  // bf16, tiles and int8
 CpuLevel chosen_level() {
   const auto levels = cpu_levels();
   const char* wanted = std::getenv("CONVSEQ_CPU");
-  if (wanted == nullptr || *wanted == '\0') {
-    // The loops for AMX have changed since they were last run on such a CPU: by name only.
-    return levels.back() == CpuLevel::Amx ? levels[levels.size() - 2] : levels.back();
-  }
+  if (wanted == nullptr || *wanted == '\0') return levels.back();
   std::string allowed;
   for (const CpuLevel level : levels) {
     if (cpu_level_name(level) == wanted) return level;
