@@ -3,8 +3,8 @@
 #include <cfloat>
 
 #include "convseq/kernels/cuda/attention/attention_paths.h"
+#include "convseq/kernels/cuda/capture.h"
 #include "convseq/kernels/cuda/cluster.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 // What the kernels of a decoding step share: a block, or a cluster of them, computes the attention
 // of one row and head, and its warps take turns at tiles of keys.

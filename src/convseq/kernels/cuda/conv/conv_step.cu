@@ -1,6 +1,6 @@
+#include "convseq/kernels/cuda/capture.h"
 #include "convseq/kernels/cuda/common.cuh"
 #include "convseq/kernels/cuda/conv/tap_softmax.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "convseq/base/error.h"
+#include "convseq/kernels/cuda/capture.h"
 #include "convseq/kernels/cuda/matmul/matmul_cutlass.h"
 #include "convseq/kernels/cuda/matmul/matmul_few_rows.h"
 
@@ -134,12 +135,6 @@ cublasLtHandle_t handle_of_device() {
   cublasLtHandle_t& handle = handles[device];
   if (handle == nullptr) check(cublasLtCreate(&handle));
   return handle;
-}
-
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status));
-  return status != cudaStreamCaptureStatusNone;
 }
 
 class Stopwatch {

@@ -1,6 +1,6 @@
+#include "convseq/kernels/cuda/capture.h"
 #include "convseq/kernels/cuda/cluster.cuh"
 #include "convseq/kernels/cuda/matmul/few_rows_tile.cuh"
-#include "convseq/kernels/cuda/step_launch.cuh"
 
 namespace convseq::kernels {
 namespace {
