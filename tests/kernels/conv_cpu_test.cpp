@@ -276,27 +276,34 @@ TEST(ConvCpu, ThreadsChangeNoBit) {
   }
 }
 
-// Large outputs that begin at a cache line are written with non-temporal stores; others are not.
-TEST(ConvCpu, NonTemporalStoresChangeNoBit) {
+// Large outputs that begin at a cache line are written with non-temporal stores on x86; on Arm
+// their lines are zeroed first, if 16 channels share their taps. Others are stored plainly.
+TEST(ConvCpu, WaysToWriteCacheLinesChangeNoBit) {
+  struct Shape {
+    int64_t channels, dilation;
+  };
   for (const Type type : {Type::Fp32, Type::Bf16}) {
-    for (const int64_t channels : {96, 24}) {  // 24: values and gates share a line
+    // 24: values and gates share a line
+    for (const Shape& lines : {Shape{96, 1}, {24, 1}, {192, 1}, {192, 3}}) {
       for (const bool glu : {false, true}) {
         const int64_t time = 1001;
-        const int64_t batch = kStreamedBytes / (time * channels * size_of(type)) + 1;
+        const int64_t batch = kStreamedBytes / (time * lines.channels * size_of(type)) + 1;
         Case each({.type = type,
                    .batch = batch,
                    .time = time,
-                   .channels = channels,
+                   .channels = lines.channels,
                    .heads = 12,
                    .kernel = 7,
-                   .left = 3,
+                   .dilation = lines.dilation,
+                   .left = 3 * lines.dilation,
                    .glu = glu},
                   std::vector<int64_t>(static_cast<size_t>(batch), time - 3));
         const auto same = [&](int64_t size, const auto& write) {
           Placed streamed(size, type, 0), stored(size, type, 4);
           write(streamed.data());
           write(stored.data());
-          EXPECT_TRUE(streamed.same_bits(stored)) << channels << " channels, gate " << glu;
+          EXPECT_TRUE(streamed.same_bits(stored))
+              << lines.channels << " channels, dilation " << lines.dilation << ", gate " << glu;
         };
         for (const CpuLevel level : cpu_levels()) {
           const CpuRun run{.parallel = on_three_threads, .level = level};

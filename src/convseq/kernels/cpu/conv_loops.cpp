@@ -56,6 +56,40 @@ struct OutputRows {
   T* first;
   int64_t stride;
   bool streamed;
+  int64_t zeroed_end = 0;  // rows up to it may be zeroed with zero_lines() before they are written
+};
+
+// What a tile of shared taps does for later tiles, which begin at the same channels: it prefetches
+// their part of the input into the second-level cache and zeroes the cache lines of their output.
+// Both go through memory line by line; a tile's own order jumps from row to row.
+template <int R, class In, class Out>
+struct LaterTiles {
+  const In* input = nullptr;  // R · C values, read two blocks of tiles later
+  Out* output = nullptr;      // R · C values, written in the next block of tiles
+
+  // For the tile that begins at `first`; `base` is the first step of its block of `dilation` tiles.
+  LaterTiles(const ConvShape& shape, const Rows<In>& x, const OutputRows<Out>& y, int64_t base,
+             int64_t first)
+      : LaterTiles(shape, y, base, first) {
+    if (x.width != shape.channels) return;
+    const int64_t read = reach_of(shape) - shape.left;  // beyond a tile's first step
+    input = x.at(base + R * (first - base + 2 * shape.dilation) + read);
+  }
+  LaterTiles(const ConvShape& shape, const RingRows& /*x*/, const OutputRows<Out>& y, int64_t base,
+             int64_t first)
+      : LaterTiles(shape, y, base, first) {}
+
+  template <int N>
+  CONVSEQ_INLINE void prepare(int64_t channel) const {
+    if (input != nullptr) prefetch_values<R * N>(input + R * channel);
+    if (output != nullptr) zero_lines<R * N>(output + R * channel);
+  }
+
+ private:
+  LaterTiles(const ConvShape& shape, const OutputRows<Out>& y, int64_t base, int64_t first) {
+    const int64_t next = base + R * (first - base + shape.dilation);
+    if (next + R <= y.zeroed_end) output = y.first + next * y.stride;
+  }
 };
 
 // Writes V vectors of each row, row by row: whole cache lines.
@@ -73,12 +107,15 @@ template <bool kShared, int J, class Input, class In, class Out>
 void convolve(const ConvShape& shape, const Input& x, const float* packed_taps, const In** rows,
               int64_t begin, int64_t end, const OutputRows<Out>& y) {
   constexpr int kRows = kShared ? kSharedTile : kTile;
-  const int64_t k = shape.kernel, dilation = shape.dilation;
+  const int64_t k = J > 0 ? J : shape.kernel, dilation = shape.dilation;
   const int64_t x_step = dilation * x.width, y_step = dilation * y.stride;
-  for_tiles<kRows>(begin, end, dilation, [&](auto tile, int64_t first) {
+  for_tiles<kRows>(begin, end, dilation, [&](auto tile, int64_t first, int64_t base) {
     constexpr int R = decltype(tile)::kValue;
-    for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = x[first - shape.left + q * dilation];
+    const In* held[R + J];  // in registers: loading them for every block of channels takes longer
+    const In** const reads = J > 0 ? held : rows;
+    x.list(first - shape.left, dilation, R + k - 1, reads);
     Out* const y_first = y.first + first * y.stride;
+    const LaterTiles<R, In, Out> later(shape, x, y, base, first);
     Output<R, Out> out(y.streamed);
     for_channels<kShared, J, kSharedVectors>(
         shape, packed_taps, [&](auto vectors, auto width, int64_t channel, const auto& taps) {
@@ -86,14 +123,15 @@ void convolve(const ConvShape& shape, const Input& x, const float* packed_taps, 
           Floats<W> sum[V][R];
           for (auto& vector : sum) set_zero(vector);
           if constexpr (kPrefetches && R == kRows) {
-            if (begins_line<In>(channel)) prefetch_next<R>(rows + k - 1, channel, x_step);
+            if (begins_line<In>(channel)) prefetch_next<R>(reads + k - 1, channel, x_step);
             if (begins_line<Out>(channel) && !y.streamed) {
               prefetch_for_store<R>(y_first + channel, y_step);
             }
           }
+          if constexpr (kShared && R == kRows) later.template prepare<V * W>(channel);
           for_taps<J, kTapBlock, R == kRows && W == kLanes>(
               k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
-                add_taps<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), sum);
+                add_taps<decltype(count)::kValue, W>(reads + j, channel, taps.from(j, W), sum);
               });
           if constexpr (kShared) {
             store_rows(y_first + channel, y_step, sum);
@@ -124,15 +162,17 @@ void forward_as(const ConvShape& shape, const ConvForward& arrays, const float* 
   const Buffer<float> zeros(channels);
   const Buffer<const void*> rows(shape.kernel + kTile);
   const bool streamed = is_streamed<T>(shape, arrays.y, channels);
+  const bool zeroed = can_zero_lines() && fills_lines<T>(shape, arrays.y);
   zeros.zero(channels);
   GatedRows<T> gated(shape, shares_taps(shape) ? kSharedTile : kTile, zeros.get());
   for (int64_t n = part.begin; n < part.end; ++n) {
     const auto [sequence, begin, end] = piece_of(shape, pieces, n);
     const int64_t length = length_of(shape, arrays.lengths, sequence);
     const T* x = row_of<T>(arrays.x, sequence * shape.time, width);
-    const OutputRows<T> y{row_of<T>(arrays.y, sequence * shape.time, channels), channels, streamed};
     // Outputs after these read padding alone.
     const int64_t last = length == 0 ? begin : larger(begin, smaller(end, length + shape.left));
+    const OutputRows<T> y{row_of<T>(arrays.y, sequence * shape.time, channels), channels, streamed,
+                          zeroed ? last : 0};
     if (shape.glu) {
       for (int64_t t = begin; t < last; t += gated.step()) {
         const int64_t to = smaller(t + gated.step(), last);
@@ -167,13 +207,16 @@ template <bool kShared, int J, class T, class In>
 void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const BackwardRows<In>& input,
                        const float* packed_taps, const T** rows, int64_t begin, int64_t end,
                        float* dtaps) {
-  const int64_t k = shape.kernel, dilation = shape.dilation, channels = shape.channels;
+  const int64_t k = J > 0 ? J : shape.kernel, dilation = shape.dilation;
+  const int64_t channels = shape.channels;
   // The same convolution with reversed taps: the reach to the right becomes the reach to the left.
   const int64_t left = reach_of(shape) - shape.left, step = dilation * channels;
   const bool wanted = input.dx != nullptr;
-  for_tiles<kTile>(begin, end, dilation, [&](auto tile, int64_t first) {
+  for_tiles<kTile>(begin, end, dilation, [&](auto tile, int64_t first, int64_t /*base*/) {
     constexpr int R = decltype(tile)::kValue;
-    for (int64_t q = 0; q < R + k - 1; ++q) rows[q] = dy[first - left + q * dilation];
+    const T* held[R + J];
+    const T** const reads = J > 0 ? held : rows;
+    dy.list(first - left, dilation, R + k - 1, reads);
     const int64_t offset = (first - input.origin) * channels;
     Output<R, In> out(input.streamed);
     for_channels<kShared, J, 1>(
@@ -184,14 +227,14 @@ void convolve_backward(const ConvShape& shape, const Rows<T>& dy, const Backward
           set_zero(sum);
           if constexpr (kPrefetches && R == kTile) {
             if (begins_line<T>(channel)) {
-              prefetch_next<R>(rows + k - 1, channel, step);
+              prefetch_next<R>(reads + k - 1, channel, step);
               prefetch_next<R>(x, step);
             }
           }
           for (int r = 0; r < R; ++r) values[r] = load<W>(x + r * step);
           for_taps<J, kBackwardTapBlock, R == kTile && W == kLanes>(
               k, [&](auto count, int64_t j) CONVSEQ_LAMBDA {
-                add_both<decltype(count)::kValue, W>(rows + j, channel, taps.from(j, W), values,
+                add_both<decltype(count)::kValue, W>(reads + j, channel, taps.from(j, W), values,
                                                      sum, dtaps + channel * k + j * W);
               });
           out.template write<W>(wanted ? input.dx + offset + channel : input.unwanted,

@@ -36,14 +36,20 @@ CONVSEQ_INLINE void zero_rows(T* first, int64_t rows, int64_t width) {
   if (rows > 0) __builtin_memset(first, 0, static_cast<size_t>(rows * width) * sizeof(T));
 }
 
-// Whether a call writes its rows of C or 2C values with non-temporal stores: C values must fill
-// whole cache lines. bf16 gained nothing from it.
+// Whether C values of a row fill whole cache lines.
+template <class T>
+CONVSEQ_INLINE bool fills_lines(const ConvShape& shape, const void* rows) {
+  return shape.channels * int64_t{sizeof(T)} % kLine == 0 &&
+         reinterpret_cast<uintptr_t>(rows) % kLine == 0;
+}
+
+// Whether a call writes its rows of C or 2C values with non-temporal stores. bf16 gained nothing
+// from it.
 template <class T>
 CONVSEQ_INLINE bool is_streamed(const ConvShape& shape, const void* rows, int64_t width) {
   constexpr int64_t kSize = sizeof(T);
   return kCanStream && kSize == sizeof(float) &&
-         shape.batch * shape.time * width * kSize >= kStreamedBytes &&
-         shape.channels * kSize % kLine == 0 && reinterpret_cast<uintptr_t>(rows) % kLine == 0;
+         shape.batch * shape.time * width * kSize >= kStreamedBytes && fills_lines<T>(shape, rows);
 }
 
 // Writes R rows, one block of channels after another. Where streamed, values are collected until
@@ -82,7 +88,12 @@ struct Rows {
   const T* zeros;
 
   CONVSEQ_INLINE const T* operator[](int64_t time) const {
-    return time >= begin && time < end ? first + (time - begin) * width : zeros;
+    return time >= begin && time < end ? at(time) : zeros;
+  }
+  CONVSEQ_INLINE const T* at(int64_t time) const { return first + (time - begin) * width; }
+  // The time steps `time`, time + step, ...
+  CONVSEQ_INLINE void list(int64_t time, int64_t step, int64_t rows, const T** to) const {
+    for (int64_t q = 0; q < rows; ++q) to[q] = (*this)[time + q * step];
   }
 };
 
@@ -92,8 +103,14 @@ struct RingRows {
   int64_t count, begin, end, width;
   const float* zeros;
 
-  CONVSEQ_INLINE const float* operator[](int64_t time) const {
-    return time >= begin && time < end ? slots + time % count * width : zeros;
+  // As Rows::list(), for step < count.
+  CONVSEQ_INLINE void list(int64_t time, int64_t step, int64_t rows, const float** to) const {
+    int64_t slot = (time % count + count) % count;
+    for (int64_t q = 0; q < rows; ++q, time += step) {
+      to[q] = time >= begin && time < end ? slots + slot * width : zeros;
+      slot += step;
+      if (slot >= count) slot -= count;
+    }
   }
 };
 

@@ -6,16 +6,16 @@
 // channels. Together they read k + R − 1 rows. For files compiled once per CpuLevel.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 
-// f(size, t) for tiles of `size` = R or 1 steps t, t + dilation, ... that cover [begin, end),
-// nearby steps soon after one another.
+// f(size, t, base) for tiles of `size` = R or 1 steps t, t + dilation, ... that cover [begin, end),
+// nearby steps soon after one another: `dilation` tiles cover a block of steps from `base` on.
 template <int R, class F>
 CONVSEQ_INLINE void for_tiles(int64_t begin, int64_t end, int64_t dilation, const F& f) {
   for (int64_t base = begin; base < end; base += R * dilation) {
     for (int64_t first = base; first < smaller(base + dilation, end); ++first) {
       if (first + (R - 1) * dilation < end) {
-        f(Number<R>{}, first);
+        f(Number<R>{}, first, base);
       } else {
-        for (int64_t t = first; t < end; t += dilation) f(Number<1>{}, t);
+        for (int64_t t = first; t < end; t += dilation) f(Number<1>{}, t, base);
       }
     }
   }
@@ -82,6 +82,38 @@ CONVSEQ_INLINE void prefetch_for_store(const T* first, int64_t stride) {
   unroll<R>([&](auto r) CONVSEQ_LAMBDA {
     __builtin_prefetch(first + r.kValue * stride + kAhead, /*for writing*/ 1);
   });
+}
+
+// Prefetches N values into the second-level cache.
+template <int N, class T>
+CONVSEQ_INLINE void prefetch_values(const T* first) {
+  constexpr int kLength = kLine / sizeof(T);
+  unroll<N / kLength>([&](auto i) CONVSEQ_LAMBDA {
+    __builtin_prefetch(first + i.kValue * kLength, /*for writing*/ 0, /*locality=*/2);
+  });
+}
+
+// Zeroes the cache lines of N values, which are not read from memory for it.
+template <int N, class T>
+CONVSEQ_INLINE void zero_lines([[maybe_unused]] T* first) {
+  constexpr int kLength = kLine / sizeof(T);
+  for (int i = 0; i < N; i += kLength) {
+#ifdef __aarch64__
+    asm volatile("dc zva, %0" : : "r"(first + i) : "memory");
+#endif
+  }
+}
+
+// Whether zero_lines() may be used: whether the CPU's instruction is permitted and zeroes kLine
+// bytes.
+CONVSEQ_INLINE bool can_zero_lines() {
+#ifdef __aarch64__
+  uint64_t id = 0;
+  asm("mrs %0, dczid_el0" : "=r"(id));
+  return (id & 31) == 4;  // 2^4 words
+#else
+  return false;
+#endif
 }
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -31,16 +31,21 @@ struct SharedTaps {
   }
 };
 
-// The J taps of one head in registers, of which an instruction selects a lane.
+// The J taps of one head, each in a register of its own. As lanes of fewer registers, which the
+// compiler prefers, they are 3% slower on a Neoverse V1.
 template <int J>
 struct HeldTaps {
-  Floats<4> fours[(J + 3) / 4] = {};
+  Floats<kLanes> taps[J];
 
-  explicit HeldTaps(const float* first) { __builtin_memcpy(&fours, first, J * sizeof(float)); }
+  explicit HeldTaps(const float* first) {
+    unroll<J>([&](auto j) CONVSEQ_LAMBDA {
+      taps[j.kValue] = opaque<kLanes>(broadcast<kLanes>(first[j.kValue]));
+    });
+  }
   CONVSEQ_INLINE const HeldTaps& from(int64_t /*j*/, int /*width*/) const { return *this; }
   template <int W>
-  CONVSEQ_INLINE float at(int j) const {
-    return fours[j / 4][j % 4];
+  CONVSEQ_INLINE Floats<W> at(int j) const {
+    return taps[j];
   }
 };
 

@@ -117,6 +117,17 @@ CONVSEQ_INLINE Floats<W> broadcast(float value) {
   return value - Floats<W>{};  // minus zero: keeps the sign of a zero
 }
 
+// The same value, of which the compiler knows nothing.
+template <int W>
+CONVSEQ_INLINE Floats<W> opaque(Floats<W> value) {
+#ifdef __x86_64__
+  asm("" : "+x"(value));
+#else
+  asm("" : "+w"(value));
+#endif
+  return value;
+}
+
 template <int W>
 struct TwoHalves {
   Floats<W / 2> low, high;
