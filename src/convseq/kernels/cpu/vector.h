@@ -209,17 +209,17 @@ template <int W>
 CONVSEQ_INLINE Floats<W> exp(Floats<W> x) {
   x = clamp<W>(x, -87, 88);  // where 2^n is a normal float
   // Adding 1.5 · 2^23 leaves the nearest whole number in the low bits.
-  const Floats<W> shifted = x * 1.44269504F + 12582912.0F;
+  const Floats<W> shifted = fma<W>(x, 1.44269504F, 12582912.0F);
   const Floats<W> n = shifted - 12582912.0F;
-  const Floats<W> r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts
+  const Floats<W> r = fma<W>(n, 2.12194440e-4F, fma<W>(n, -0.693359375F, x));  // ln 2 in two parts
   Floats<W> sum = broadcast<W>(1.0F / 5040);
-  sum = sum * r + 1.0F / 720;
-  sum = sum * r + 1.0F / 120;
-  sum = sum * r + 1.0F / 24;
-  sum = sum * r + 1.0F / 6;
-  sum = sum * r + 0.5F;
-  sum = sum * r + 1.0F;
-  sum = sum * r + 1.0F;
+  sum = fma<W>(sum, r, 1.0F / 720);
+  sum = fma<W>(sum, r, 1.0F / 120);
+  sum = fma<W>(sum, r, 1.0F / 24);
+  sum = fma<W>(sum, r, 1.0F / 6);
+  sum = fma<W>(sum, r, 0.5F);
+  sum = fma<W>(sum, r, 1.0F);
+  sum = fma<W>(sum, r, 1.0F);
   const auto exponent = bits_as<Words<W>>(shifted) << 23;
   return bits_as<Floats<W>>(bits_as<Words<W>>(sum) + exponent);
 }

@@ -38,17 +38,20 @@ CONVSEQ_INLINE void dot_tile(const Head& head, int64_t query, int64_t key, float
                   CONVSEQ_LAMBDA { keys[j.kValue] = load<kLanes>(k + j.kValue * a.k.stride + c); });
     unroll<N>([&](auto i) CONVSEQ_LAMBDA {
       const auto values = load<kLanes>(q + i.kValue * a.q.stride + c);
-      unroll<K>([&](auto j)
-                    CONVSEQ_LAMBDA { sums[i.kValue][j.kValue] += values * keys[j.kValue]; });
+      unroll<K>([&](auto j) CONVSEQ_LAMBDA {
+        auto& sum = sums[i.kValue][j.kValue];
+        sum = fma<kLanes>(values, keys[j.kValue], sum);
+      });
     });
   }
   unroll<N>([&](auto i) CONVSEQ_LAMBDA {
     unroll<K>([&](auto j) CONVSEQ_LAMBDA {
-      float sum = sum_of<kLanes>(sums[i.kValue][j.kValue]);
+      Floats<1> sum = {sum_of<kLanes>(sums[i.kValue][j.kValue])};
       for (int64_t rest = c; rest < a.channels; ++rest) {
-        sum += q[i.kValue * a.q.stride + rest] * k[j.kValue * a.k.stride + rest];
+        sum = fma<1>(load<1>(q + i.kValue * a.q.stride + rest),
+                     load<1>(k + j.kValue * a.k.stride + rest), sum);
       }
-      scores[i.kValue * a.keys + key + j.kValue] = sum;
+      scores[i.kValue * a.keys + key + j.kValue] = sum[0];
     });
   });
 }
@@ -67,10 +70,10 @@ CONVSEQ_INLINE void add_bias(const Head& head, int64_t position, int64_t keys, f
 // Replaces the scores by their exponentials, less the largest, and returns the sum of these.
 CONVSEQ_INLINE float exponentials(float* scores, int64_t keys) {
   const float largest = largest_of(scores, keys);
-  return sum_over(keys, [&](auto width, int64_t j) CONVSEQ_LAMBDA {
+  return sum_over(keys, [&](auto width, int64_t j, auto sum) CONVSEQ_LAMBDA {
     const auto value = exp<width.kValue>(load<width.kValue>(scores + j) - largest);
     store<width.kValue>(scores + j, value);
-    return value;
+    return sum + value;
   });
 }
 
@@ -85,7 +88,8 @@ CONVSEQ_INLINE void value_tile(const Head& head, int64_t query, int64_t channel,
     unroll<V>([&](auto i) CONVSEQ_LAMBDA {
       const auto values = load<W>(v + i.kValue * W);
       unroll<N>([&](auto n) CONVSEQ_LAMBDA {
-        sums[n.kValue][i.kValue] += values * weights[n.kValue * a.keys + j];
+        auto& sum = sums[n.kValue][i.kValue];
+        sum = fma<W>(values, weights[n.kValue * a.keys + j], sum);
       });
     });
   }

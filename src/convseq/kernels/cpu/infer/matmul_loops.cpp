@@ -46,8 +46,10 @@ template <int R, int Panels, class Weight>
       unroll<kAll>([&](auto v) CONVSEQ_LAMBDA { weights[v.kValue] = weights_at(v.kValue, k); });
       unroll<R>([&](auto r) CONVSEQ_LAMBDA {
         const float value = x[r.kValue * inputs + k];
-        unroll<kAll>([&](auto v)
-                         CONVSEQ_LAMBDA { sums[r.kValue][v.kValue] += weights[v.kValue] * value; });
+        unroll<kAll>([&](auto v) CONVSEQ_LAMBDA {
+          auto& sum = sums[r.kValue][v.kValue];
+          sum = fma<kLanes>(weights[v.kValue], value, sum);
+        });
       });
     } else {
       Floats<kInputs> values[R];
@@ -58,7 +60,8 @@ template <int R, int Panels, class Weight>
         constexpr int kInput = i.kValue / kAll, kVector = i.kValue % kAll;
         const auto weights = weights_at(kVector, k + kInput);
         unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-          sums[r.kValue][kVector] += weights * values[r.kValue][kInput];
+          auto& sum = sums[r.kValue][kVector];
+          sum = fma<kLanes>(weights, values[r.kValue][kInput], sum);
         });
       });
     }

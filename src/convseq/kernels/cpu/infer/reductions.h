@@ -22,19 +22,19 @@ CONVSEQ_INLINE void for_chains(int64_t count, const F& f) {
   for (; c < count; ++c) f(Number<1>{}, c, Number<0>{});
 }
 
-// The sum of f(width, c) over [0, count).
+// The sum over [0, count); f(width, c, sum) adds its values at c to a sum.
 template <class F>
 CONVSEQ_INLINE float sum_over(int64_t count, const F& f) {
   Floats<kLanes> sums[kChains] = {};
-  float rest = 0;
+  Floats<1> rest = {};
   for_chains(count, [&](auto width, int64_t c, auto chain) CONVSEQ_LAMBDA {
     if constexpr (width.kValue == kLanes) {
-      sums[chain.kValue] += f(width, c);
+      sums[chain.kValue] = f(width, c, sums[chain.kValue]);
     } else {
-      rest += f(width, c)[0];
+      rest = f(width, c, rest);
     }
   });
-  return sum_of<kLanes>((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+  return sum_of<kLanes>((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest[0];
 }
 
 // The largest value. Where there is a NaN the result may be any of the values.

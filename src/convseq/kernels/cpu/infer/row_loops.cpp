@@ -47,7 +47,7 @@ template <int W, class T>
 CONVSEQ_INLINE void store_quantised(T* to, const float* x, float inverse, int offset) {
   typedef int32_t Whole __attribute__((vector_size(4 * W)));
   typedef T Stored __attribute__((vector_size(sizeof(T) * W)));
-  const Floats<W> shifted = load<W>(x) * inverse + kRound;
+  const Floats<W> shifted = fma<W>(load<W>(x), inverse, kRound);
   const Whole whole = bits_as<Whole>(shifted) - bits_as<int32_t>(kRound) + offset;
   const Stored stored = __builtin_convertvector(whole, Stored);
   __builtin_memcpy(to, &stored, sizeof stored);
@@ -157,19 +157,20 @@ void norm(const float* x, const NormParameters& norm, const float* residual, int
   const auto total = static_cast<float>(count);
   float mean = 0;
   if (norm.bias != nullptr) {
-    mean = sum_over(count, [&](auto width, int64_t c)
-                               CONVSEQ_LAMBDA { return load<width.kValue>(x + c); }) /
+    mean = sum_over(count, [&](auto width, int64_t c, auto sum)
+                               CONVSEQ_LAMBDA { return sum + load<width.kValue>(x + c); }) /
            total;
   }
-  const float squares = sum_over(count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
+  const float squares = sum_over(count, [&](auto width, int64_t c, auto sum) CONVSEQ_LAMBDA {
     const auto centred = load<width.kValue>(x + c) - mean;
-    return centred * centred;
+    return fma<width.kValue>(centred, centred, sum);
   });
   const float scale = 1 / __builtin_sqrtf(squares / total + norm.eps);
   for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
     constexpr int kWidth = width.kValue;
-    auto value = (load<kWidth>(x + c) - mean) * scale * load<kWidth>(norm.weight + c);
-    if (norm.bias != nullptr) value += load<kWidth>(norm.bias + c);
+    const auto scaled = (load<kWidth>(x + c) - mean) * scale;
+    const auto bias = norm.bias == nullptr ? Floats<kWidth>{} : load<kWidth>(norm.bias + c);
+    auto value = fma<kWidth>(scaled, load<kWidth>(norm.weight + c), bias);
     if (residual != nullptr) value += load<kWidth>(residual + c);
     store<kWidth>(y + c, value);
   });
@@ -186,8 +187,8 @@ void mean(const FloatRows& x, int64_t rows, int64_t channels, float* out) {
 }
 
 CONVSEQ_INLINE float sum_of_exponentials(const float* x, int64_t count, float largest) {
-  return sum_over(count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
-    return exp<width.kValue>(load<width.kValue>(x + c) - largest);
+  return sum_over(count, [&](auto width, int64_t c, auto sum) CONVSEQ_LAMBDA {
+    return sum + exp<width.kValue>(load<width.kValue>(x + c) - largest);
   });
 }
 
