@@ -17,7 +17,7 @@ const std::vector<std::string> kKeys = {
     "nll",       "loss",          "validation",    "commit", "device",
     "precision", "finished"};
 
-Json to_json(const Curve& curve) {
+Json curve_json(const Curve& curve) {
   Json json = Json::array();
   for (const CurvePoint& point : curve) json.push_back({point.step, point.value});
   return json;
@@ -38,7 +38,7 @@ Curve curve_from(const JsonObject& json, const std::string& key) {
   return curve;
 }
 
-Json to_json(const SplitResult& split) {
+Json split_json(const SplitResult& split) {
   Json json = {{"examples", split.examples}};
   for (const auto& [name, value] : split.metrics) json["metrics"][name] = value;
   for (const auto& [name, value] : split.categories) {
@@ -116,7 +116,7 @@ Json CellResult::to_json() const {
   if (chosen) json["chosen"] = true;
   if (!failed.empty()) json["failed"] = failed;
   if (failed.empty()) {
-    for (const auto& [name, split] : splits) json["splits"][name] = convseq::to_json(split);
+    for (const auto& [name, split] : splits) json["splits"][name] = split_json(split);
     if (kind == CellKind::Pretrain) json["nll"] = nll;
     if (steps > 0) json["steps"] = steps;
     if (source_tokens > 0) json["source_tokens"] = source_tokens;
@@ -124,8 +124,8 @@ Json CellResult::to_json() const {
     json["total_seconds"] = total_seconds;
     if (parameters > 0) json["parameters"] = parameters;
     if (flops > 0) json["flops"] = flops;
-    if (!loss.empty()) json["loss"] = convseq::to_json(loss);
-    if (!validation.empty()) json["validation"] = convseq::to_json(validation);
+    if (!loss.empty()) json["loss"] = curve_json(loss);
+    if (!validation.empty()) json["validation"] = curve_json(validation);
     json["device"] = device;
     if (!precision.empty()) json["precision"] = precision;
   }

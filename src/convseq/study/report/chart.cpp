@@ -16,7 +16,7 @@ constexpr const char* kColours[] = {"#3b7dd8", "#d9731a", "#2a9d6f", "#c2519c",
                                     "#8a6fd1", "#b0902c", "#4aa5b5", "#c4473a"};
 constexpr double kWidth = 860, kLegend = 190;
 
-constexpr const char* kStyle =
+constexpr const char* kChartStyle =
     "<style>.chart text{font:12px system-ui,sans-serif;fill:#1a1a1a}.chart .axis{stroke:#888}"
     ".chart .grid{stroke:#8884}@media (prefers-color-scheme:dark){.chart text{fill:#e4e4e4}}"
     "</style>\n";
@@ -114,7 +114,7 @@ std::string open_svg(double height, const std::string& label) {
   return fmt::format(
       "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
       "width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n{3}",
-      at(kWidth), at(height), escape_markup(label), kStyle);
+      at(kWidth), at(height), escape_markup(label), kChartStyle);
 }
 
 std::string legend(const std::vector<std::string>& titles) {

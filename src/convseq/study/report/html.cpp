@@ -6,7 +6,7 @@
 namespace convseq::report {
 namespace {
 
-constexpr const char* kStyle = R"(
+constexpr const char* kPageStyle = R"(
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d8d8d8; --soft: #f4f4f4; --link: #0b57d0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e4e4; --paper: #16181c; --line: #3a3d44; --soft: #20232a; --link: #8ab4f8; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -22,12 +22,12 @@ std::string link_to(const std::string& anchor) {
   return fmt::format("<a href=\"#run-{0}\">{0}</a>", escape_markup(anchor));
 }
 
-std::string write(const Paragraph& paragraph) {
+std::string html_of(const Paragraph& paragraph) {
   const char* tag = paragraph.code ? "pre" : "p";
   return fmt::format("<{0}>{1}</{0}>\n", tag, escape_markup(paragraph.text));
 }
 
-std::string write(const Table& table) {
+std::string html_of(const Table& table) {
   std::string text = "<div class=\"wide\"><table>\n";
   if (!table.caption.empty()) text += "<caption>" + escape_markup(table.caption) + "</caption>\n";
   text += "<thead><tr>";
@@ -48,7 +48,7 @@ std::string write(const Table& table) {
   return text + "</tbody></table></div>\n";
 }
 
-std::string write(const Plot& plot) {
+std::string html_of(const Plot& plot) {
   return fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", plot.svg,
                      escape_markup(plot.caption));
 }
@@ -61,7 +61,7 @@ std::string to_html(const Document& document) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
-      title, kStyle);
+      title, kPageStyle);
   std::string contents;
   for (size_t i = 0; i < document.sections.size(); ++i) {
     const std::string& name = document.sections[i].title;
@@ -75,7 +75,7 @@ std::string to_html(const Document& document) {
       text += fmt::format("<h2 id=\"section-{}\">{}</h2>\n", i, escape_markup(section.title));
     }
     for (const Block& block : section.blocks) {
-      text += std::visit([](const auto& each) { return write(each); }, block);
+      text += std::visit([](const auto& each) { return html_of(each); }, block);
     }
   }
   return text + "</body>\n</html>\n";

@@ -24,11 +24,11 @@ std::string cell_text(const TableCell& cell) {
                              fmt::join(cell.links, ", ")));
 }
 
-std::string write(const Paragraph& paragraph) {
+std::string markdown_of(const Paragraph& paragraph) {
   return paragraph.code ? "```\n" + paragraph.text + "\n```\n" : paragraph.text + "\n";
 }
 
-std::string write(const Table& table) {
+std::string markdown_of(const Table& table) {
   std::string text = table.caption.empty() ? "" : "**" + table.caption + "**\n\n";
   text += "|";
   for (const std::string& name : table.header) text += fmt::format(" {} |", escaped(name));
@@ -43,7 +43,7 @@ std::string write(const Table& table) {
   return text;
 }
 
-std::string write(const Plot& plot) {
+std::string markdown_of(const Plot& plot) {
   return fmt::format("![{}](plots/{})\n", plot.caption, plot.name);
 }
 
@@ -54,7 +54,7 @@ std::string to_markdown(const Document& document) {
   for (const Section& section : document.sections) {
     if (!section.title.empty()) text += "\n## " + section.title + "\n";
     for (const Block& block : section.blocks) {
-      text += "\n" + std::visit([](const auto& each) { return write(each); }, block);
+      text += "\n" + std::visit([](const auto& each) { return markdown_of(each); }, block);
     }
   }
   return text;

@@ -6,13 +6,13 @@
 namespace convseq::report {
 namespace {
 
-const std::vector<std::string> kQuestions = {"ablations"};
+const std::vector<std::string> kAblationQuestions = {"ablations"};
 
 const System* unchanged(const Context& context, const Model& model, Start start,
                         const std::string& task) {
   for (const Model& other : context.input.models) {
     if (other.preset != model.preset || !other.changes.empty()) continue;
-    const System* system = context.systems.find(other.name, start, task, kQuestions);
+    const System* system = context.systems.find(other.name, start, task, kAblationQuestions);
     return system != nullptr ? system : context.find(other, start, task);
   }
   return nullptr;
@@ -26,11 +26,11 @@ Section ablation_section(const Context& context) {
               {"model", "change", "start", "task", "score", "unchanged", "difference",
                "the change is", "runs"},
               {}};
-  for (const Model* model : context.models(kQuestions)) {
+  for (const Model* model : context.models(kAblationQuestions)) {
     if (model->changes.empty()) continue;
-    for (const std::string& task : context.tasks(kQuestions)) {
+    for (const std::string& task : context.tasks(kAblationQuestions)) {
       for (const Start start : {Start::Scratch, Start::Pretrained}) {
-        const System* system = context.systems.find(model->name, start, task, kQuestions);
+        const System* system = context.systems.find(model->name, start, task, kAblationQuestions);
         if (system == nullptr) continue;
         const System* other = unchanged(context, *model, start, task);
         std::vector<TableCell> row = {model->name,

@@ -8,10 +8,11 @@
 namespace convseq::report {
 namespace {
 
-const std::vector<std::string> kQuestions = {"RQ4"};
+const std::vector<std::string> kAttentionQuestions = {"RQ4"};
 
 const System* find_system(const Context& context, const Model& model, const std::string& task) {
-  const System* system = context.systems.find(model.name, Start::Pretrained, task, kQuestions);
+  const System* system =
+      context.systems.find(model.name, Start::Pretrained, task, kAttentionQuestions);
   return system != nullptr ? system : context.find(model, Start::Pretrained, task);
 }
 
@@ -42,7 +43,7 @@ std::vector<const Model*> compared_models(const Context& context) {
       models.push_back(model);
     }
   };
-  for (const Model* model : context.models(kQuestions)) {
+  for (const Model* model : context.models(kAttentionQuestions)) {
     if (model->config.encoder_attention_layers.empty()) continue;
     add(plain_of(context, *model));
     add(model);
@@ -60,7 +61,7 @@ Section attention_section(const Context& context) {
   Section section{"RQ4: where do convolutions fail, and how much attention mends it?"};
   const auto models = compared_models(context);
   if (models.empty()) return section;
-  for (const std::string& task : context.tasks(kQuestions)) {
+  for (const std::string& task : context.tasks(kAttentionQuestions)) {
     Table table{task + ", pre-trained",
                 {"model", "attention layers in the encoder", "score", "against no attention",
                  "the model is", "against the Transformer", "the model is", "runs"},

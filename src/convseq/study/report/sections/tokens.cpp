@@ -8,7 +8,7 @@
 namespace convseq::report {
 namespace {
 
-const std::vector<std::string> kQuestions = {"tokens"};
+const std::vector<std::string> kTokenQuestions = {"tokens"};
 
 // The source tokens of the pre-training that a system starts from; 0: not known.
 int64_t tokens_of(const Context& context, const System& system) {
@@ -32,7 +32,7 @@ std::map<int64_t, const System*> budgets(const Context& context, const Model& mo
     }
     for (const Part& part : context.input.parts) {
       const int64_t tokens = tokens_of(context, system);
-      const bool shown = part.asks(kQuestions) || part.asks(kMainQuestions);
+      const bool shown = part.asks(kTokenQuestions) || part.asks(kMainQuestions);
       if (part.name == system.part && shown && tokens > 0) found.try_emplace(tokens, &system);
     }
   }
@@ -43,13 +43,13 @@ std::map<int64_t, const System*> budgets(const Context& context, const Model& mo
 
 Section token_section(const Context& context) {
   Section section{"Score against pre-training tokens"};
-  for (const std::string& task : context.tasks(kQuestions)) {
+  for (const std::string& task : context.tasks(kTokenQuestions)) {
     Table table{
         task, {"model", "tokens", "score", "gain over scratch", "pre-trained is", "runs"}, {}};
     LineChart chart{.x_label = "tokens of pre-training, millions",
                     .y_label = "test score, percent",
                     .log_x = true};
-    for (const Model* model : context.models(kQuestions)) {
+    for (const Model* model : context.models(kTokenQuestions)) {
       const System* scratch = context.find(*model, Start::Scratch, task);
       if (scratch != nullptr) {
         table.rows.push_back({model->name, "0", text_of(figure_of(*scratch)), kMissing, kMissing,
