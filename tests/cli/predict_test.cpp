@@ -243,6 +243,16 @@ TEST_F(PredictCommand, AModelWithoutATaskReadsTheTextAsItIs) {
   EXPECT_EQ(lines_of(predict(folder_.file("a.txt", "one\ntwo\n").string())).size(), 2u);
 }
 
+TEST_F(PredictCommand, OnlyAModelThatWasNeverFineTunedReadsSentinels) {
+  const auto file = folder_.file("a.txt", "<extra_id_0><extra_id_1><extra_id_99>\n");
+  const auto answer = [&] {
+    return Json::parse(lines_of(predict(file.string() + " --max-source-tokens 8")).at(0));
+  };
+  EXPECT_TRUE(answer().contains("tokens_cut")) << "they are spelt in many pieces";
+  std::filesystem::remove(model_ / "task.json");
+  EXPECT_FALSE(answer().contains("tokens_cut")) << "three sentinels and the EOS";
+}
+
 TEST_F(PredictCommand, RefusesWhatCannotBeAnswered) {
   const std::string file = folder_.file("a.txt", "one\n").string();
   const std::string csv = folder_.file("a.csv", "body\none\n").string();

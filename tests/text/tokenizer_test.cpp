@@ -129,6 +129,33 @@ TEST(Tokenizer, ShowsSentinelsBetweenWordsAndForgivesUnusedIds) {
   EXPECT_EQ(tokenizer.decode({}), "");
 }
 
+TEST(Tokenizer, ReadsSentinelsOnlyWhereAsked) {
+  const TempFolder folder;
+  const Tokenizer plain = trained({TokenizerKind::Unigram, true, 305}, folder);
+  const Tokenizer tokenizer = plain.with_sentinels();
+  const Vocabulary& vocabulary = plain.vocabulary();
+  const std::string text = "The <extra_id_0> runs under<extra_id_12>";
+  std::vector<int32_t> expected = plain.encode("The");
+  expected.push_back(vocabulary.sentinel(0));
+  plain.encode("runs under", expected);
+  expected.push_back(vocabulary.sentinel(12));
+  EXPECT_EQ(tokenizer.encode(text), expected);
+  EXPECT_EQ(tokenizer.decode(expected), "The <extra_id_0> runs under <extra_id_12>");
+  const std::vector<Token> tokens = tokenizer.tokens(text);
+  EXPECT_EQ(text.substr(tokens.back().begin), "<extra_id_12>");
+  EXPECT_EQ(tokens.back().end, text.size());
+  for (const int32_t id : plain.encode(text)) EXPECT_FALSE(vocabulary.is_sentinel(id));
+}
+
+TEST(Tokenizer, NamesThatAreNoSentinelsStayText) {
+  const TempFolder folder;
+  const Tokenizer plain = trained({TokenizerKind::Unigram, true, 305}, folder);
+  for (const char* text : {"", "<extra_id_", "<extra_id_>", "<extra_id_100>", "<extra_id_07>",
+                           "<extra_id_-1>", "<extra_id_5", "<Extra_id_5>"}) {
+    EXPECT_EQ(plain.with_sentinels().encode(text), plain.encode(text)) << text;
+  }
+}
+
 TEST(Tokenizer, RefusesWhatIsNoModelOrHasOtherIds) {
   TempFolder folder;
   const auto bad = folder.file("bad.model", "nonsense");

@@ -54,6 +54,12 @@ Task task_for(const PredictFlags& flags, const ModelConfig& config) {
   return task;
 }
 
+// A model that was never fine-tuned fills the spans that "<extra_id_0>" and so on stand for, if it
+// has rows for them.
+bool reads_sentinels(const fs::path& model, const ModelConfig& config, const Vocabulary& words) {
+  return !remembered_task(model) && config.vocab_size > words.sentinel(0);
+}
+
 // --threshold LABEL=P; P alone is of every label where labels are independent, else of the task's
 // positive label.
 Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKind kind) {
@@ -135,9 +141,11 @@ void run(PredictFlags& flags) {
   if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
   flags.engine.as_in_training = false;
   flags.engine.keeps_packed_file = true;
-  const Tokenizer tokenizer = Tokenizer::load(flags.model);
+  const Tokenizer plain = Tokenizer::load(flags.model);
   const auto engine = load_engine(flags.model, flags.engine);
   const ModelConfig& config = engine->config();
+  const Tokenizer tokenizer =
+      reads_sentinels(flags.model, config, plain.vocabulary()) ? plain.with_sentinels() : plain;
   const Task task = task_for(flags, config);
   require_answer_memory(
       config, flags.engine,

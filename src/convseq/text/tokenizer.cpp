@@ -2,11 +2,36 @@
 
 #include <sentencepiece_processor.h>
 
+#include <charconv>
+#include <optional>
+
 #include "convseq/base/checksum.h"
 #include "convseq/base/file/json_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
+namespace {
+
+struct NamedSentinel {
+  int32_t index;
+  size_t begin, end;  // bytes of the text
+};
+
+// The first "<extra_id_N>" at or after `from`, N from 0 to 99.
+std::optional<NamedSentinel> find_sentinel(std::string_view text, size_t from) {
+  constexpr std::string_view kPrefix = "<extra_id_";
+  for (size_t at = text.find(kPrefix, from); at != text.npos; at = text.find(kPrefix, at + 1)) {
+    int32_t index = -1;
+    const std::string_view digits = text.substr(at + kPrefix.size(), 2);
+    std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (index < 0 || index >= Vocabulary::kSentinels) continue;
+    const std::string name = Vocabulary::sentinel_name(index);
+    if (text.substr(at, name.size()) == name) return NamedSentinel{index, at, at + name.size()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Tokenizer::Tokenizer(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
@@ -26,7 +51,17 @@ Tokenizer Tokenizer::load(const fs::path& path) {
   return Tokenizer(std::move(model));
 }
 
+Tokenizer Tokenizer::with_sentinels() const {
+  Tokenizer tokenizer = *this;
+  tokenizer.reads_sentinels_ = true;
+  return tokenizer;
+}
+
 void Tokenizer::encode(std::string_view text, std::vector<int32_t>& out) const {
+  if (reads_sentinels_) {
+    for (const Token& token : tokens(text)) out.push_back(token.id);
+    return;
+  }
   std::vector<int> ids;
   const auto status = model_->Encode(text, &ids);
   require(status.ok(), "the tokenizer refuses a text: {}", status.message());
@@ -41,11 +76,25 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
 
 std::vector<Token> Tokenizer::tokens(std::string_view text) const {
   std::vector<Token> tokens;
-  const sentencepiece::ImmutableSentencePieceText encoded = model_->EncodeAsImmutableProto(text);
-  for (const auto& piece : encoded.pieces()) {
-    tokens.push_back({static_cast<int32_t>(piece.id()), piece.begin(), piece.end()});
+  size_t begin = 0;
+  if (reads_sentinels_) {
+    while (const auto sentinel = find_sentinel(text, begin)) {
+      append_tokens(text, begin, sentinel->begin, tokens);
+      tokens.push_back({vocabulary_.sentinel(sentinel->index), sentinel->begin, sentinel->end});
+      begin = sentinel->end;
+    }
   }
+  append_tokens(text, begin, text.size(), tokens);
   return tokens;
+}
+
+void Tokenizer::append_tokens(std::string_view text, size_t begin, size_t end,
+                              std::vector<Token>& out) const {
+  const sentencepiece::ImmutableSentencePieceText encoded =
+      model_->EncodeAsImmutableProto(text.substr(begin, end - begin));
+  for (const auto& piece : encoded.pieces()) {
+    out.push_back({static_cast<int32_t>(piece.id()), begin + piece.begin(), begin + piece.end()});
+  }
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {

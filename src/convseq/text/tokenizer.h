@@ -27,6 +27,10 @@ class Tokenizer {
   // `path`: a SentencePiece model, or a model folder that holds spiece.model.
   static Tokenizer load(const std::filesystem::path& path);
 
+  // The same, but "<extra_id_0>" in a text is sentinel 0, as for T5. By default it is plain text,
+  // so that nobody's text can hold a special token.
+  Tokenizer with_sentinels() const;
+
   void encode(std::string_view text, std::vector<int32_t>& out) const;  // appends, without an EOS
   std::vector<int32_t> encode(std::string_view text) const;
   std::vector<Token> tokens(std::string_view text) const;  // the same ids, and where they stand
@@ -39,10 +43,13 @@ class Tokenizer {
  private:
   using Model = sentencepiece::SentencePieceProcessor;
   explicit Tokenizer(std::shared_ptr<const Model> model);
+  void append_tokens(std::string_view text, size_t begin, size_t end,
+                     std::vector<Token>& out) const;
 
   std::shared_ptr<const Model> model_;
   Vocabulary vocabulary_;
   uint32_t fingerprint_;
+  bool reads_sentinels_ = false;
 };
 
 }  // namespace convseq
