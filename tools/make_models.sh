@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Trains the models under models/ on text and comments whose licences allow it; the model cards name the sources.
+# Trains small models to be given away, on text and comments whose licences allow it (tools/model_cards/SOURCES.md).
 #   tools/make_models.sh DATA OUT [STEPS] [ROWS]
+#   tools/write_model_cards.py OUT COMMENTS    # then copies them to models/, with their cards
 # DATA holds corpus/, corpus2/, toxicity_extra/ and wiki_toxic*/. OUT receives the runs, the int8 folders (OUT/models) and
 # OUT/scores.jsonl. STEPS are those of pre-training; ROWS limits the rows of every task (0 = all). What is done is not done again, so the
-# same command continues an interrupted one. It takes 6 minutes on one H200.
+# same command continues an interrupted one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$(readlink -f "$1") out=$2 steps=${3:-18000} rows=${4:-0}
@@ -36,18 +37,14 @@ at_once() {  # FUNCTION ARGUMENT...
 }
 
 # Text: the sources with a clear licence, and the comments of the training sets without their labels.
-make_file "$out/text/selection.txt" python3 tools/select_comments.py "$data" "$out/text"
+make_file "$out/selection.txt" python3 tools/select_comments.py "$data" "$out/text"
 select_sources() { gzip -dc "$data"/corpus/en.train.*.gz | grep -E '"url": "(wiki|wiki18|openstax|digitalgov|mdn|k8s|18f)/'; }
 make_file "$out/text/sources.train.json" select_sources
 train_text=("$out/text/sources.train.json" "$out/text/comments.train.jsonl" "$data/corpus2/en2.train.*")
 weights=(0.2 0.2 0.6)  # a fifth of the examples are comments, which are a ninth of the tokens
 
-tokenizer=models/convseq-mini
-if [ ! -f "$tokenizer/spiece.model" ]; then
-  tokenizer=$out/tokenizer
-  [ -f "$tokenizer/spiece.model" ] ||
-    "$program" tokenizer train "${train_text[@]}" --out "$tokenizer" --vocabulary 8000 --lines 300000
-fi
+# Trained on this text: convseq tokenizer train "${train_text[@]}" --out configs/tokenizers/pieces-8k --vocabulary 8000 --lines 300000
+tokenizer=configs/tokenizers/pieces-8k
 log "tokenizing"
 shards=()
 for number in "${!train_text[@]}"; do
@@ -139,11 +136,21 @@ score_run() {  # SEED, or fp32
 log "int8 and scores"
 quantize pretrained convseq-mini
 at_once score_run fp32 "${seeds[@]}"
+make_file "$out/version.txt" "$program" version
+# Probabilities at the natural rate, for the thresholds of the card.
+make_file "$out/natural_rate.jsonl" "$program" evaluate "$out/models/toxicity-mini" --test "$data/wiki_toxic_context/all.jsonl.zst" \
+  --predictions - --resamples 0 --device cpu --limit "$rows" --quiet
 
 python3 - "$out" > "$out/scores.jsonl" <<'END'
 import json, pathlib, sys
-for file in sorted(pathlib.Path(sys.argv[1], "scores").glob("*.json")):
-    model, part = file.stem.split(".", 1)
-    print(json.dumps({"name": model, "part": part, **json.loads(file.read_text())}))
+out = pathlib.Path(sys.argv[1])
+for file in sorted(out.glob("scores/*.json")):
+    name, part = file.stem.split(".", 1)
+    print(json.dumps({"name": name, "part": part, **json.loads(file.read_text())}))
+rows = [json.loads(line) for line in open(out / "natural_rate.jsonl")]
+for threshold in (0.3, 0.5, 0.7, 0.9, 0.95):
+    called = [row["answers"] == ["toxic"] for row in rows if row["probabilities"]["toxic"] >= threshold]
+    print(json.dumps({"name": "toxicity-mini", "part": f"wiki_toxic_context.threshold_{threshold}", "called": len(called), "right": sum(called),
+                      "toxic": sum(row["answers"] == ["toxic"] for row in rows), "comments": len(rows)}))
 END
 log "done: $out/models, $out/scores.jsonl"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Selects the comments on which the models under models/ are trained.
+"""Selects the comments on which tools/make_models.sh trains.
 
     tools/select_comments.py DATA OUT
 
@@ -8,10 +8,10 @@ DATA holds wiki_toxic/, wiki_toxic_context/, wiki_toxic_subtypes/ and toxicity_e
     labels.train.jsonl         text, subtypes (a list of Jigsaw's six labels)
     labels.validation.jsonl    the same, for the choice of the model and its thresholds
     labels.test.jsonl          the same, from jigsaw_wiki's test part
-All sets have a licence that allows a model to be shipped. Left out are: sets whose form (case, spacing) gives the
+All sets have a licence that allows a model to be given away (tools/model_cards/SOURCES.md). Left out are: sets whose form (case, spacing) gives the
 label away (paradetox, hatexplain, implicit_hate), sets whose non-toxic rows may be toxic in another way (edos_sexism,
 misogyny_reddit), lists of words, jigsaw_wiki's rows with scrambled words (sample = cleaned), and every row that shares
-its first 60 letters with a row on which a shipped model is evaluated.
+its first 60 letters with a row on which a model is evaluated.
 """
 import ctypes
 import ctypes.util
