@@ -1,16 +1,52 @@
 #!/usr/bin/env bash
-# Is it the attention or the pre-training? A tiny light model and a tiny Transformer are pre-trained on a synthetic
-# corpus and fine-tuned on two tasks, with and without that pre-training: the study `demo`, minutes on two cores.
-# Half of the test texts of `lexical` use judging words that its training set never shows; `pair_1` compares two texts.
+# Is it the attention or the pre-training? The study `demo`: a small light model and a small Transformer, with and
+# without pre-training, on three synthetic tasks; then five comments for a model that comes with the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-program=$(readlink -f build/convseq)
+program=build/convseq
 out=build/demo
+filter=models/toxicity-mini
 # Waiting threads sleep, so that other processes can use the cores.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+
 "$program" version
 echo; "$program" study plan demo --out "$out"
 echo; "$program" study run demo --out "$out" --jobs 2
 "$program" study report demo --out "$out" > /dev/null
-echo; "$program" study status demo --out "$out" --scores
-echo; echo "Everything is in $out; the report is $out/report.html. Next: build/convseq study run synthetic --jobs 2"
+
+cat <<'TEXT'
+
+Is it the attention or the pre-training? Mean test accuracy, each model at the learning rate chosen on validation
+
+  lexical        is the one judging word kind or rude? Training never shows half of the words of the test
+  long_range_4   do two judgements, four words apart, agree?
+  pair_1         does the second sentence state the same fact as the first?
+
+TEXT
+# Rows of the score table: part, task, model, then per start a mean and, in parentheses, its number of runs.
+"$program" study status demo --out "$out" --scores | awk '
+  function bar(score,   text, i) {
+    text = sprintf("%.3f ", score)
+    for (i = 1; i <= 20; ++i) text = text (i <= score * 20 + 0.5 ? "#" : ".") (i == 10 ? "|" : "")
+    return text
+  }
+  BEGIN { printf "  %-14s %-13s %-29s %s\n", "task", "model", "from scratch", "pre-trained (| is chance)" }
+  $1 == "demo" && /\(/ {
+    gsub(/\([^)]*\)/, "")
+    printf "  %-14s %-13s %-29s %s\n", $2, $3, bar($4), bar($5)
+  }'
+echo; echo "The report, with intervals and plots: $out/report.html"
+
+[ -f "$filter/model.safetensors" ] || exit 0
+echo; echo "Five comments and the model $filter:"
+comments="$out/comments.txt"
+cat > "$comments" <<'TEXT'
+Thank you, the new introduction is much easier to follow.
+You are a pathetic idiot, and everything you write is garbage.
+Could somebody add a source for the second paragraph?
+Shut up, you stupid clown, nobody wants you here.
+I disagree with the last change, but let us talk about it first.
+TEXT
+"$program" predict "$filter" "$comments" --output-format tsv --quiet | awk -F '\t' '
+  NR == 1 { for (i = 3; i <= NF; ++i) column[$i] = i }
+  NR > 1 { printf "  %-10s %.2f\n", $2, $column[$2] }' | paste -d ' ' - "$comments"
