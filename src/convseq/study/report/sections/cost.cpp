@@ -112,6 +112,9 @@ Section cost_section(const Context& context) {
   }
   if (!table.rows.empty()) {
     section.blocks.emplace_back(std::move(table));
+    section.blocks.emplace_back(Paragraph{
+        "Minutes and tokens/s are as they were in the study, where cells may share a device and "
+        "are then slower; compare models by FLOPs, or by the speeds below."});
     section.blocks.emplace_back(Plot{"score-time.svg",
                                      "Mean test score against training time, on the "
                                      "devices named in the table of runs.",
