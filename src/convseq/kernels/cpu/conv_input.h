@@ -1,6 +1,7 @@
 #pragma once
 
 #include "convseq/kernels/cpu/conv_tile_loops.h"
+#include "convseq/kernels/cpu/sigmoid.h"
 
 // The gated linear unit of rows [2C]: C values, then their gates. For files compiled once per
 // CpuLevel.

@@ -224,28 +224,6 @@ CONVSEQ_INLINE Floats<W> exp(Floats<W> x) {
   return bits_as<Floats<W>>(bits_as<Words<W>>(sum) + exponent);
 }
 
-// 1 + e^-x = 1 + 2^n e^-r, r = x + n ln 2, |r| ≤ ln 2 / 2; e^-r = 1 − r + r² q(r), whose relative
-// error is under 4e-9.
-template <int W>
-CONVSEQ_INLINE Floats<W> sigmoid_denominator(Floats<W> x) {
-  x = clamp<W>(x, -87, 87);  // where 2^n is a normal float
-  // Adding 1.5 · 2^23 + 127 leaves n + 127, the exponent field of 2^n, in the low bits.
-  const Floats<W> shifted = fma<W>(x, -1.44269504F, 12583039.0F);
-  const auto power = bits_as<Floats<W>>(bits_as<Words<W>>(shifted) << 23);
-  const Floats<W> n = shifted - 12583039.0F;
-  const Floats<W> r = fma<W>(n, -2.12194440e-4F, fma<W>(n, 0.693359375F, x));  // ln 2 in two parts
-  const Floats<W> r2 = r * r;
-  Floats<W> q = fma<W>(r, -8.36874545e-3F, broadcast<W>(4.1668389e-2F));
-  q = fma<W>(r2, 1.38145406e-3F, q);
-  q = fma<W>(r2, q, fma<W>(r, -0.166665211F, 0.49999994F));
-  return fma<W>(-power, fma<W>(-r2, q, r), power + 1.0F);
-}
-
-template <int W>
-CONVSEQ_INLINE Floats<W> sigmoid(Floats<W> x) {
-  return 1.0F / sigmoid_denominator<W>(x);
-}
-
 // Vectors whose sigmoids are computed in lockstep: one at a time, an Arm core waits for the long
 // chain of each. Only clang keeps wider vectors than the machine's in registers.
 #if defined(__aarch64__) && defined(__clang__)

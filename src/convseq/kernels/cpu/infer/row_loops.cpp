@@ -1,6 +1,7 @@
 #include "convseq/kernels/cpu/infer/row_loops.h"
 
 #include "convseq/kernels/cpu/infer/reductions.h"
+#include "convseq/kernels/cpu/sigmoid.h"
 
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
