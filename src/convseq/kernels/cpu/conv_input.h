@@ -51,7 +51,7 @@ CONVSEQ_INLINE void gate_row(const T* x, int64_t channels, Out* y, bool streamed
                    });
 }
 
-// σ of the gates and, where not null, the gated values.
+// σ of the gates, and the gated values.
 template <class T>
 CONVSEQ_INLINE void sigmoid_row(const T* x, int64_t channels, float* sigma, float* gated) {
   for_denominators(x + channels, channels,
@@ -59,23 +59,53 @@ CONVSEQ_INLINE void sigmoid_row(const T* x, int64_t channels, float* sigma, floa
                      constexpr int W = decltype(width)::kValue;
                      const Floats<W> open = 1.0F / denominator;
                      store<W>(sigma + c, open);
-                     if (gated != nullptr) store<W>(gated + c, load<W>(x + c) * open);
+                     store<W>(gated + c, load<W>(x + c) * open);
                    });
 }
 
-// The gradient of a row from that of its gated values.
-template <class T, class In>
-CONVSEQ_INLINE void gate_gradient_row(const T* x, const float* sigma, const In* gradient,
+// Writes the gradient of a row, block by block, from that of its gated values.
+template <class T>
+class GateGradient {
+ public:
+  GateGradient(const T* x, int64_t channels, T* dx, bool streamed)
+      : x_(x), channels_(channels), dx_(dx), values_(streamed), gates_(streamed) {}
+
+  template <int W>
+  CONVSEQ_INLINE void write(int64_t c, Floats<W> gradient, Floats<W> open) {
+    const Floats<W> dvalue[1] = {gradient * open};
+    const Floats<W> dgate[1] = {dvalue[0] * load<W>(x_ + c) * (1.0F - open)};
+    values_.template write<W>(dx_ + c, 0, dvalue);
+    gates_.template write<W>(dx_ + channels_ + c, 0, dgate);
+  }
+
+ private:
+  const T* x_;
+  int64_t channels_;
+  T* dx_;
+  Output<1, T> values_, gates_;
+};
+
+// With σ of the gates.
+template <class T>
+CONVSEQ_INLINE void gate_gradient_row(const T* x, const float* sigma, const float* gradient,
                                       int64_t channels, T* dx, bool streamed) {
-  Output<1, T> values(streamed), gates(streamed);
+  GateGradient<T> out(x, channels, dx, streamed);
   for_blocks(0, channels, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
     constexpr int W = decltype(width)::kValue;
-    const auto open = load<W>(sigma + c);
-    const Floats<W> dvalue[1] = {load<W>(gradient + c) * open};
-    const Floats<W> dgate[1] = {dvalue[0] * load<W>(x + c) * (1.0F - open)};
-    values.template write<W>(dx + c, 0, dvalue);
-    gates.template write<W>(dx + channels + c, 0, dgate);
+    out.template write<W>(c, load<W>(gradient + c), load<W>(sigma + c));
   });
+}
+
+// Without.
+template <class T>
+CONVSEQ_INLINE void gate_gradient_row(const T* x, const T* gradient, int64_t channels, T* dx,
+                                      bool streamed) {
+  GateGradient<T> out(x, channels, dx, streamed);
+  for_denominators(x + channels, channels,
+                   [&](auto width, int64_t c, const auto& denominator) CONVSEQ_LAMBDA {
+                     constexpr int W = decltype(width)::kValue;
+                     out.template write<W>(c, load<W>(gradient + c), 1.0F / denominator);
+                   });
 }
 
 // Gated rows, computed shortly before the convolution reads them: few enough for the first-level

@@ -46,7 +46,6 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
     using T = decltype(zero);
     const int64_t channels = shape.channels;
     const bool streamed = is_streamed<T>(shape, arrays.dx, 2 * channels);
-    const Buffer<float> sigma(channels);
     for (int64_t n = part.begin; n < part.end; ++n) {
       const auto [sequence, begin, end] = piece_of(shape, pieces, n);
       const int64_t last = larger(begin, smaller(end, length_of(shape, arrays.lengths, sequence)));
@@ -55,8 +54,7 @@ void glu_backward(const ConvShape& shape, const ConvBackward& arrays, Pieces pie
       T* dx = row_of<T>(arrays.dx, sequence * shape.time, 2 * channels);
       for (int64_t t = begin; t < last; ++t) {
         const int64_t at = t * 2 * channels;
-        sigmoid_row(x + at, channels, sigma.get(), /*gated=*/nullptr);
-        gate_gradient_row(x + at, sigma.get(), dy + t * channels, channels, dx + at, streamed);
+        gate_gradient_row(x + at, dy + t * channels, channels, dx + at, streamed);
       }
       zero_rows(dx + last * 2 * channels, end - last, 2 * channels);
     }
