@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Is it the attention or the pre-training? The study `demo`: a small light model and a small Transformer, with and
-# without pre-training, on three synthetic tasks; then five comments for a model that comes with the repository.
+# without pre-training, on two synthetic tasks; then five comments for a model that comes with the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=build/convseq
@@ -16,11 +16,10 @@ echo; "$program" study run demo --out "$out" --jobs 2
 
 cat <<'TEXT'
 
-Is it the attention or the pre-training? Mean test accuracy, each model at the learning rate chosen on validation
+Is it the attention or the pre-training? Mean test accuracy over three seeds, each model at the learning rate chosen on validation
 
   lexical        is the one judging word kind or rude? Training never shows half of the words of the test
   long_range_4   do two judgements, four words apart, agree?
-  pair_1         does the second sentence state the same fact as the first?
 
 TEXT
 # Rows of the score table: part, task, model, then per start a mean and, in parentheses, its number of runs.
