@@ -16,12 +16,7 @@ CONVSEQ_INLINE Floats<W> floats_of(Sums sums) {
 // Keeps a product from being fused with a later sum in some tiles and not in others.
 template <int W>
 CONVSEQ_INLINE Floats<W> rounded(Floats<W> product) {
-#ifdef __x86_64__
-  asm("" : "+x"(product));
-#else
-  asm("" : "+w"(product));
-#endif
-  return product;
+  return opaque<W>(product);
 }
 
 // The epilogue of a tile of which some columns do not exist; its rows are `width` values apart.
