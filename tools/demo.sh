@@ -6,12 +6,13 @@ cd "$(dirname "$0")/.."
 program=build/convseq
 out=build/demo
 filter=models/toxicity-mini
+jobs=$(($(nproc) < 8 ? $(nproc) : 8))
 # Waiting threads sleep, so that other processes can use the cores.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
 "$program" version
 echo; "$program" study plan demo --out "$out"
-echo; "$program" study run demo --out "$out" --jobs 2
+echo; "$program" study run demo --out "$out" --jobs "$jobs" --device cpu
 "$program" study report demo --out "$out" > /dev/null
 
 cat <<'TEXT'
