@@ -13,6 +13,10 @@ using testing::TempFolder;
 
 namespace {
 
+constexpr const char* kInsultAndThanks =
+    "You are a stupid idiot, shut up.\n"
+    "Thank you for the correction, I added the source.\n";
+
 // The models under models/, as a clone has them.
 class ShippedModels : public ::testing::Test {
  protected:
@@ -58,9 +62,7 @@ TEST_F(ShippedModels, EachHasACardAndAtMostTenMegabytes) {
 TEST_F(ShippedModels, TheFilterTellsAnInsultFromThanks) {
   const fs::path model = copy_of("toxicity-mini");
   if (model.empty()) GTEST_SKIP() << "models/toxicity-mini is not here";
-  const auto answers = predict(model,
-                               "You are a stupid idiot, shut up.\n"
-                               "Thank you for the correction, I added the source.\n");
+  const auto answers = predict(model, kInsultAndThanks);
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0]["label"], "toxic");
   EXPECT_EQ(answers[1]["label"], "non-toxic");
@@ -71,9 +73,7 @@ TEST_F(ShippedModels, TheFilterTellsAnInsultFromThanks) {
 TEST_F(ShippedModels, TheLabelModelNamesAnInsult) {
   const fs::path model = copy_of("toxicity-labels-mini");
   if (model.empty()) GTEST_SKIP() << "models/toxicity-labels-mini is not here";
-  const auto answers = predict(model,
-                               "You are a stupid idiot, shut up.\n"
-                               "Thank you for the correction, I added the source.\n");
+  const auto answers = predict(model, kInsultAndThanks);
   ASSERT_EQ(answers.size(), 2u);
   const std::vector<std::string> labels = answers[0]["labels"];
   EXPECT_NE(std::find(labels.begin(), labels.end(), "insult"), labels.end());
