@@ -219,6 +219,22 @@ TEST_F(StudyProgram, MergedScoresAreKnownAndOneIsReproducedFirst) {
   EXPECT_EQ(more.output.find("seed=2"), std::string::npos) << more.output;
 }
 
+TEST_F(StudyProgram, ARenamedModelKeepsItsResults) {
+  const fs::path out = folder_ / "out", scores_file = finished() / "out" / "scores.jsonl";
+  Json study = small_study();
+  study["models"]["renamed"] = study["models"]["light"];
+  study["models"].erase("light");
+  for (Json& model : study["parts"][0]["models"]) {
+    if (model == "light") model = "renamed";
+  }
+  write_study(study);
+  EXPECT_EQ(testing::run_shell(line("merge", out, scores_file.string())).exit_code, 0);
+  EXPECT_EQ(cells_in(run(out, "--no-check").output), 0u);
+  const auto lines = testing::read_json_lines(out / "scores.jsonl");
+  EXPECT_EQ(lines.size(), static_cast<size_t>(testing::kSmallStudyCells));
+  for (const Json& line : lines) EXPECT_NE(line.value("model", ""), "light") << line.dump();
+}
+
 TEST_F(StudyProgram, AScoreThatIsNotReproducedStopsTheRun) {
   const fs::path out = folder_ / "out";
   std::string text;

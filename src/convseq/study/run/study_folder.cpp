@@ -205,7 +205,11 @@ std::vector<CellResult> StudyFolder::results(const StudyPlan& plan) const {
       result = &merged->second;
     }
     found.push_back(*result);
+    // The names are those of the study file, which may have changed since the cell was computed.
     found.back().parts = cell.label.parts;
+    found.back().model = cell.label.model;
+    found.back().task = cell.label.task;
+    found.back().corpus = cell.label.corpus;
     found.back().chosen = plan.is_chosen(cell);
   }
   return found;
