@@ -69,7 +69,7 @@ TEST(Flops, BeyondSixtyFourBitsAreRefused) {
 TEST(ReceptiveField, AddsUpOverLayersAndIsUnlimitedWithAttention) {
   EXPECT_EQ(receptive_field(find_model_config("paper-light-base"), Side::Encoder), 1 + 12 * 6);
   EXPECT_EQ(receptive_field(find_model_config("paper-dilated-base"), Side::Decoder),
-            1 + 2 * (3 + 3 + 6 + 6 + 4 * 14 + 4 * 30));
+            1 + 3 + 2 * (3 + 6 + 6 + 4 * 14 + 4 * 30));
   EXPECT_EQ(receptive_field(find_model_config("paper-transformer-base"), Side::Encoder),
             std::nullopt);
   const auto mended = find_model_config("paper-light-base", {"encoder_attention_layers=[11]"});
