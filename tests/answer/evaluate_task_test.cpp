@@ -71,6 +71,22 @@ TEST(FitCalibration, FitsAThresholdPerLabelAndKeepsThoseThatCannotBe) {
   EXPECT_EQ(fitted.thresholds.at("threat"), 0.7);
 }
 
+TEST(FitCalibration, FitsNoThresholdToTooFewExamples) {
+  const Task task = multi_task();
+  const auto examples = multi_examples({{"rude"}, {"threat"}, {"rude"}, {}});
+  const ClassScores scores = {{3, 0}, {1, 2}, {2, 0}, {-1, 0}};
+  const CalibrationData data{.task = task, .examples = examples, .scores = scores};
+  const auto fitted_labels = [&](int64_t min_positives) {
+    CalibrationRequest request = kPrecision;
+    request.min_positives = min_positives;
+    return fit_calibration(request, {}, data).thresholds.size();
+  };
+  EXPECT_EQ(fitted_labels(1), 2u);
+  EXPECT_EQ(fitted_labels(2), 1u);
+  EXPECT_NE(message_of<Error>([&] { fitted_labels(3); }).find("with 3 or more of a label"),
+            std::string::npos);
+}
+
 TEST(FitCalibration, ThresholdsBelongToTheirTemperature) {
   const Task task = toxic_task();
   const auto examples = single_examples({"toxic", "clean", "toxic", "clean"});

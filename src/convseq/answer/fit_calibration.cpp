@@ -51,8 +51,9 @@ std::vector<std::string> labels_to_fit(const Task& task) {
   return {task.positive_label};
 }
 
-void fit_thresholds(const ThresholdRequest& request, const CalibrationData& data,
+void fit_thresholds(const CalibrationRequest& fit, const CalibrationData& data,
                     Calibration& calibration) {
+  const ThresholdRequest& request = *fit.threshold;
   const Task& task = data.task;
   const LabelDecision decision(task.label_kind, task.labels,
                                {.temperature = calibration.temperature});
@@ -65,17 +66,23 @@ void fit_thresholds(const ThresholdRequest& request, const CalibrationData& data
     const auto place = std::find(task.labels.begin(), task.labels.end(), label);
     const Column column =
         column_of(static_cast<size_t>(place - task.labels.begin()), answers, truths);
-    if (const auto threshold = fit_threshold(request, column.probabilities, column.truths)) {
+    const int64_t positives = std::count(column.truths.begin(), column.truths.end(), true);
+    const auto threshold = positives < fit.min_positives
+                               ? std::nullopt
+                               : fit_threshold(request, column.probabilities, column.truths);
+    if (threshold) {
       calibration.thresholds[label] = *threshold;
       ++fitted;
     } else if (labels.size() > 1) {
-      log::warning(
-          "{}: no threshold of {} gives {} ({} with it)", task.name, label, request.describe(),
-          counted(std::count(column.truths.begin(), column.truths.end(), true), "example"));
+      log::warning("{}: no threshold of {} {} ({} with it)", task.name, label,
+                   positives < fit.min_positives ? "is fitted" : "gives " + request.describe(),
+                   counted(positives, "example"));
     }
   }
-  require(fitted > 0, "{}: no threshold gives {} on {}; ask for less", task.name,
-          request.describe(), counted(std::ssize(data.examples), "example"));
+  require(
+      fitted > 0, "{}: no threshold gives {} on {}{}; ask for less", task.name, request.describe(),
+      counted(std::ssize(data.examples), "example"),
+      fit.min_positives > 1 ? fmt::format(" with {} or more of a label", fit.min_positives) : "");
 }
 
 }  // namespace
@@ -91,7 +98,7 @@ Calibration fit_calibration(const CalibrationRequest& request, const Calibration
     }
     calibration.thresholds.clear();
   }
-  if (request.threshold) fit_thresholds(*request.threshold, data, calibration);
+  if (request.threshold) fit_thresholds(request, data, calibration);
   return calibration;
 }
 

@@ -14,6 +14,7 @@ namespace convseq {
 struct CalibrationRequest {
   bool temperature = false;
   std::optional<ThresholdRequest> threshold = {};
+  int64_t min_positives = 1;  // examples that a label needs for a threshold of its own
 
   bool any() const { return temperature || threshold.has_value(); }
 };
@@ -27,8 +28,9 @@ struct CalibrationData {
 // The temperature first, then thresholds of the probabilities that it gives: one for each label of
 // a multi-label task, or one for the positive label. What is not asked for stays as in `current`,
 // but a new temperature removes thresholds, since they were fitted to other probabilities. A label
-// of a multi-label task for which no threshold meets the request keeps its old one, with a warning;
-// if there is no such label, or for the positive label, that is an Error.
+// of a multi-label task that has fewer than `min_positives` examples, or for which no threshold
+// meets the request, keeps its old one, with a warning; if no label is left, or for the positive
+// label, that is an Error.
 Calibration fit_calibration(const CalibrationRequest& request, const Calibration& current,
                             const CalibrationData& data);
 

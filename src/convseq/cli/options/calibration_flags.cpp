@@ -30,6 +30,10 @@ void add_calibration_flags(CLI::App& command, CalibrationFlags& flags) {
           "model, on the validation split: the highest recall with at least this precision, the "
           "highest threshold with at least this recall, or the highest F1")
       ->type_name("precision=P|recall=R|f1");
+  add_count(command, "--fit-min-positives", flags.fit.min_positives,
+            "Fit the threshold of a label only if at least N examples have the label; others keep "
+            "theirs (0.5 in a multi-label model without one)",
+            {.max = kMostRows});
   command.add_flag("--fit-temperature", flags.fit.temperature,
                    "Fit the softmax or sigmoid temperature on the validation split");
   command.add_flag("--save", flags.save,
@@ -63,6 +67,7 @@ Json fit_record(const CalibrationFlags& flags, const Task& task, const std::stri
                 size_t examples) {
   Json record = {{"task", task.name}, {"split", split}, {"examples", examples}};
   if (flags.fit.threshold) record["threshold"] = flags.fit.threshold->describe();
+  if (flags.fit.min_positives > 1) record["min_positives"] = flags.fit.min_positives;
   record["temperature"] = flags.fit.temperature;
   return record;
 }
