@@ -32,6 +32,35 @@ TEST(Progress, WritesPlainLinesWhereTheOutputIsNoTerminal) {
             "train  50% 50/100 steps  1.0/s  0:50 left  loss 2.5\n");
 }
 
+namespace {
+
+// What is left in the log after one update, a second after the start.
+std::string log_of_one_update(int64_t done, std::optional<int64_t> first) {
+  testing::TempFolder folder;
+  std::FILE* file = std::fopen((folder / "log").c_str(), "w");
+  std::chrono::steady_clock::time_point now{};
+  {
+    Progress progress(
+        {.label = "predict", .unit = "rows", .first = first, .out = file, .clock = [&] {
+           return now;
+         }});
+    now += 1s;
+    if (done > 0) progress.update(done);
+  }
+  std::fclose(file);
+  return read_text_file(folder / "log");
+}
+
+}  // namespace
+
+TEST(Progress, SpeedIsWhatWasDoneOverTheTimeSinceTheStart) {
+  EXPECT_EQ(log_of_one_update(1215, 0), "predict 1215 rows  1215/s\n");
+  EXPECT_EQ(log_of_one_update(1215, 1200), "predict 1215 rows  15.0/s\n");
+  EXPECT_EQ(log_of_one_update(1215, {}), "predict 1215 rows  1.0/s\n") << "resumed at 1214";
+}
+
+TEST(Progress, DrawsNothingBeforeTheFirstUpdate) { EXPECT_EQ(log_of_one_update(0, 0), ""); }
+
 TEST(Progress, FormatsDurations) {
   EXPECT_EQ(format_duration(7s), "0:07");
   EXPECT_EQ(format_duration(750s), "12:30");

@@ -22,7 +22,8 @@ Progress::Progress(ProgressOptions options)
 Progress::~Progress() { finish(); }
 
 void Progress::update(int64_t done, const std::string& note) {
-  if (first_ < 0) first_ = std::max<int64_t>(done - 1, 0);
+  updated_ = true;
+  if (!options_.first) options_.first = std::max<int64_t>(done - 1, 0);
   done_ = done;
   note_ = note;
   const Time now = options_.clock();
@@ -30,7 +31,7 @@ void Progress::update(int64_t done, const std::string& note) {
 }
 
 void Progress::finish() {
-  if (finished_) return;
+  if (finished_ || !updated_) return;
   finished_ = true;
   draw(options_.clock());
   if (terminal_) std::fputc('\n', options_.out);
@@ -39,7 +40,7 @@ void Progress::finish() {
 std::string Progress::describe(Time now) const {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate =
-      seconds > 0 ? static_cast<double>(done_ - std::max<int64_t>(first_, 0)) / seconds : 0;
+      seconds > 0 ? static_cast<double>(done_ - options_.first.value_or(0)) / seconds : 0;
   std::string line = options_.label;
   if (options_.total > 0) {
     constexpr int kWidth = 20;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace convseq {
@@ -12,8 +13,10 @@ using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
 struct ProgressOptions {
   std::string label;
-  int64_t total = 0;      // 0: unknown
-  std::string unit = "";  // "steps", "docs"
+  int64_t total = 0;                  // 0: unknown
+  std::string unit = "";              // "steps", "docs"
+  std::optional<int64_t> first = {};  // what is done at the start, from where speed counts;
+                                      // default: just before the first update, as in a resumed run
   std::FILE* out = stderr;
   std::chrono::milliseconds bar_interval{100};     // between redraws on a terminal
   std::chrono::milliseconds line_interval{10000};  // between lines where the output is no terminal
@@ -30,7 +33,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(int64_t done, const std::string& note = "");
-  void finish();  // draws the last state; called by the destructor otherwise
+  void finish();  // draws the last state, if there is one; called by the destructor otherwise
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -41,7 +44,7 @@ class Progress {
   bool terminal_;
   Time start_;
   Time last_draw_;
-  int64_t first_ = -1;  // where a resumed run began: speed counts from here
+  bool updated_ = false;
   int64_t done_ = 0;
   std::string note_;
   bool finished_ = false;

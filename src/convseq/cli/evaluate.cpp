@@ -92,8 +92,8 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   const auto show = [&](const char* pass) {
     done = 0;
     if (flags.quiet) return;
-    progress.emplace(
-        ProgressOptions{.label = pass, .total = std::ssize(examples.examples), .unit = "examples"});
+    progress.emplace(ProgressOptions{
+        .label = pass, .total = std::ssize(examples.examples), .unit = "examples", .first = 0});
   };
   const CalibrationFlags& calibration = flags.calibration;
   TaskEvaluation found = evaluate_task(

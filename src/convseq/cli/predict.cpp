@@ -100,18 +100,18 @@ RowShard shard_of_flag(const std::string& text) {
 PredictionTotals predict_file(const PredictFlags& flags, TextReader& reader,
                               const TaskEncoder& encoder, Predictor& predictor, OutputFile& out,
                               const PredictionFormat& format) {
-  std::optional<Progress> progress;
   const bool on_terminal = flags.out == "-" && ::isatty(STDOUT_FILENO) == 1;
-  const bool shows_progress = !flags.quiet && !on_terminal;
+  std::optional<Progress> progress;
+  if (!flags.quiet && !on_terminal) {
+    progress.emplace(ProgressOptions{.label = "predict", .unit = "rows", .first = 0});
+  }
   int64_t done = 0;
   return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
     throw_if_interrupted("predict: stopped; nothing was written");
     for (const Prediction& each : predictions) out.write(format.line(each));
     out.flush();
     done += std::ssize(predictions);
-    if (!shows_progress) return;
-    if (!progress) progress.emplace(ProgressOptions{.label = "predict", .unit = "rows"});
-    progress->update(done);
+    if (progress) progress->update(done);
   });
 }
 

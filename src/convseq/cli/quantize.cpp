@@ -55,8 +55,8 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
   TaskAnswerer answerer(*engine, tokenizer, task, usual_answer(engine->config(), task));
   std::optional<Progress> progress;
   if (!flags.quiet) {
-    progress.emplace(
-        ProgressOptions{.label = pass, .total = std::ssize(examples.examples), .unit = "examples"});
+    progress.emplace(ProgressOptions{
+        .label = pass, .total = std::ssize(examples.examples), .unit = "examples", .first = 0});
   }
   int64_t done = 0;
   const auto on_batch = [&](size_t rows) {

@@ -31,12 +31,11 @@ void write_corpus(CorpusFlags flags) {
   synth::CorpusReport report;
   end_on_signals();
   {
-    std::optional<Progress> progress;  // drawn once there is something to show
+    const int64_t total = flags.corpus.documents + flags.corpus.validation_documents;
+    Progress progress({.label = "synth corpus", .total = total, .unit = "docs", .first = 0});
     flags.corpus.on_progress = [&](int64_t written) {
       throw_if_interrupted(kNothingWritten, flags.out);
-      const int64_t total = flags.corpus.documents + flags.corpus.validation_documents;
-      if (!progress) progress.emplace(ProgressOptions{"synth corpus", total, "docs"});
-      progress->update(written);
+      progress.update(written);
     };
     report = synth::write_corpus(flags.out, flags.corpus);
   }
