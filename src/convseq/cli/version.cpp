@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "convseq/base/file/json_file.h"
@@ -14,7 +15,22 @@
 namespace convseq::cli {
 namespace {
 
-// On x86 the model name; on Arm the numbers of implementer and part.
+// Part numbers of cores of implementer 0x41, Arm Limited.
+constexpr std::pair<std::string_view, std::string_view> kArmCores[] = {
+    {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},  {"0xd0c", "Neoverse N1"},
+    {"0xd40", "Neoverse V1"}, {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"},
+};
+
+// "Neoverse V1 (Arm implementer 0x41 part 0xd40)", or the numbers alone for other cores.
+std::string arm_model(const std::string& implementer, const std::string& part) {
+  const std::string numbers = fmt::format("Arm implementer {} part {}", implementer, part);
+  for (const auto& [number, name] : kArmCores) {
+    if (implementer == "0x41" && part == number) return fmt::format("{} ({})", name, numbers);
+  }
+  return numbers;
+}
+
+// On x86 the model name.
 std::string cpu_model() {
   std::ifstream lines("/proc/cpuinfo");
   std::string implementer, part;
@@ -27,7 +43,7 @@ std::string cpu_model() {
     if (line.starts_with("CPU part")) part = value;
   }
   if (part.empty()) return "unknown";
-  return fmt::format("Arm implementer {} part {}", implementer, part);
+  return arm_model(implementer, part);
 }
 
 Json to_json(const kernels::CudaDevice& gpu) {
