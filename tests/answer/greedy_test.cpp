@@ -49,6 +49,28 @@ TEST(Greedy, FollowsTheTableAtEveryPaceWithEveryEos) {
   EXPECT_TRUE(some_end && some_go_on);
 }
 
+TEST(Greedy, EndsAtATokenThatEndsTheAnswerOfItsSource) {
+  const std::vector<TokenIds> sources = table_sources();
+  const auto ends = [](const TokenIds& source, int32_t token) {
+    return token == static_cast<int32_t>(2 + source.size() % 3);
+  };
+  size_t shorter = 0;
+  for (const double share : {0.0, 0.5, 1.0}) {
+    TableEngine engine(TableEngine::small_config(), {.compact_below = share});
+    const auto whole = generate_greedy(engine, sources, {.max_tokens = kMaxTokens});
+    const auto found = generate_greedy(engine, sources, {.max_tokens = kMaxTokens, .ends = ends});
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const TokenIds& tokens = whole[i].tokens;
+      const auto end = std::find_if(tokens.begin(), tokens.end(),
+                                    [&](int32_t token) { return ends(sources[i], token); });
+      EXPECT_EQ(found[i].tokens, TokenIds(tokens.begin(), end));
+      EXPECT_EQ(found[i].ended, whole[i].ended || end != tokens.end());
+      shorter += end != tokens.end() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(shorter, 0u);
+}
+
 TEST(Greedy, RemovesEndedRowsWhereFewAreOpen) {
   ModelConfig config = TableEngine::small_config();
   size_t tokens = 0, at_once = 0, by_half = 0, never = 0;

@@ -253,6 +253,19 @@ TEST_F(PredictCommand, OnlyAModelThatWasNeverFineTunedReadsSentinels) {
   EXPECT_FALSE(answer().contains("tokens_cut")) << "three sentinels and the EOS";
 }
 
+TEST_F(PredictCommand, AModelThatWasNeverFineTunedAnswersWithTheTextFilled) {
+  std::filesystem::remove(model_ / "task.json");
+  const std::string file =
+      folder_.file("a.txt", "one <extra_id_5> two <extra_id_9>\none two\n").string();
+  const auto lines = lines_of(predict(file + " --answer greedy --max-target-tokens 12"));
+  const Json filled = Json::parse(lines.at(0)), plain = Json::parse(lines.at(1));
+  EXPECT_TRUE(std::string(filled["filled"]).starts_with("one")) << filled;
+  EXPECT_EQ(std::string(filled["text"]).find("<extra_id_0>"), std::string::npos) << filled;
+  EXPECT_FALSE(plain.contains("filled"));
+  const std::string tsv = " --answer greedy --max-target-tokens 12 --output-format tsv";
+  EXPECT_EQ(lines_of(predict(file + tsv)).at(0), "row\ttext\tfilled\ttokens_cut\terror");
+}
+
 TEST_F(PredictCommand, RefusesWhatCannotBeAnswered) {
   const std::string file = folder_.file("a.txt", "one\n").string();
   const std::string csv = folder_.file("a.csv", "body\none\n").string();

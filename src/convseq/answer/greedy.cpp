@@ -11,16 +11,19 @@ namespace {
 // The rows of a Decoding, each with the generation that it writes.
 class DecodingRows {
  public:
-  DecodingRows(std::vector<Generation>& generations, int64_t eos) : eos_(eos) {
-    for (Generation& each : generations) rows_.push_back(&each);
+  DecodingRows(const std::vector<TokenIds>& sources, std::vector<Generation>& generations,
+               int64_t eos, const GreedyOptions& options)
+      : eos_(eos), options_(options) {
+    for (size_t i = 0; i < sources.size(); ++i) rows_.push_back({&sources[i], &generations[i]});
   }
 
   void append(const ChosenTokens& step) {
     for (size_t row = 0; row < rows_.size(); ++row) {
-      Generation& generation = *rows_[row];
+      Generation& generation = *rows_[row].generation;
       if (generation.ended) continue;
       generation.log_probability += step.log_probabilities[row];
-      generation.ended = step.ids[row] == eos_;
+      generation.ended = step.ids[row] == eos_ ||
+                         (options_.ends && options_.ends(*rows_[row].source, step.ids[row]));
       if (!generation.ended) generation.tokens.push_back(step.ids[row]);
     }
   }
@@ -28,19 +31,24 @@ class DecodingRows {
   std::vector<int64_t> open() const {
     std::vector<int64_t> numbers;
     for (size_t row = 0; row < rows_.size(); ++row) {
-      if (!rows_[row]->ended) numbers.push_back(static_cast<int64_t>(row));
+      if (!rows_[row].generation->ended) numbers.push_back(static_cast<int64_t>(row));
     }
     return numbers;
   }
 
   void keep_open() {
-    std::erase_if(rows_, [](const Generation* each) { return each->ended; });
+    std::erase_if(rows_, [](const Row& each) { return each.generation->ended; });
   }
   size_t size() const { return rows_.size(); }
 
  private:
-  std::vector<Generation*> rows_;
+  struct Row {
+    const TokenIds* source;
+    Generation* generation;
+  };
+  std::vector<Row> rows_;
   int64_t eos_;
+  const GreedyOptions& options_;
 };
 
 // Short answers end soon, so the first reads come after 1, 2, 4, … steps. Ended rows go on between
@@ -61,7 +69,7 @@ std::vector<Generation> generate_greedy(Engine& engine, const std::vector<TokenI
                                         const GreedyOptions& options) {
   require(options.max_tokens >= 1, "generate: max_tokens is {}; at least 1", options.max_tokens);
   std::vector<Generation> generations(sources.size());
-  DecodingRows rows(generations, engine.config().eos_token_id);
+  DecodingRows rows(sources, generations, engine.config().eos_token_id, options);
   const auto decoding = engine.start(*engine.encode(sources), options.max_tokens);
   for (int64_t steps = 1; steps <= options.max_tokens; ++steps) {
     engine.step(*decoding, {});

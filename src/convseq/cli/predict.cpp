@@ -144,8 +144,8 @@ void run(PredictFlags& flags) {
   const Tokenizer plain = Tokenizer::load(flags.model);
   const auto engine = load_engine(flags.model, flags.engine);
   const ModelConfig& config = engine->config();
-  const Tokenizer tokenizer =
-      reads_sentinels(flags.model, config, plain.vocabulary()) ? plain.with_sentinels() : plain;
+  const bool has_sentinels = reads_sentinels(flags.model, config, plain.vocabulary());
+  const Tokenizer tokenizer = has_sentinels ? plain.with_sentinels() : plain;
   const Task task = task_for(flags, config);
   require_answer_memory(
       config, flags.engine,
@@ -168,10 +168,14 @@ void run(PredictFlags& flags) {
   }
   PredictorOptions options = predictor_options(*engine, tokenizer, task, by, calibration);
   options.batches = flags.batches;
+  if (has_sentinels) options.spans.emplace(tokenizer);
   Predictor predictor(*engine, std::move(options));
   const TaskEncoder encoder(task, tokenizer);
   const auto& decision = predictor.decision();
-  const PredictionFormat format(flags.form, decision ? &*decision : nullptr, flags.top);
+  const PredictionFormat format({.form = flags.form,
+                                 .decision = decision ? &*decision : nullptr,
+                                 .top = flags.top,
+                                 .fills_spans = predictor.fills_spans()});
   out.write(format.header());
   const bool dialogue = flags.input == "-" && ::isatty(STDIN_FILENO) == 1;
   if (dialogue) ask();
@@ -192,8 +196,11 @@ void run(PredictFlags& flags) {
 
 void add_predict(CLI::App& program) {
   auto flags = std::make_shared<PredictFlags>();
-  CLI::App* command = program.add_subcommand(
-      "predict", "Predict labels with their probabilities, or text, for the rows of a file");
+  CLI::App* command =
+      program.add_subcommand("predict",
+                             "Predict labels with their probabilities, or text, for the rows of a "
+                             "file; a pre-trained model "
+                             "fills the spans that <extra_id_0> and so on stand for");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   command
       ->add_option("FILE,--file", flags->input,
@@ -247,6 +254,8 @@ void add_predict(CLI::App& program) {
       "Examples:\n  convseq predict models/sst2 reviews.txt > labels.jsonl\n"
       "  convseq predict models/sst2 reviews.csv --column body --output-format tsv --out out.tsv\n"
       "  zcat comments.jsonl.gz | convseq predict models/toxic - --threshold 0.8 "
+      "--output-format labels\n"
+      "  echo 'The river runs <extra_id_0> the sea.' | convseq predict models/convseq-mini "
       "--output-format labels");
   command->callback([flags] { run(*flags); });
 }

@@ -106,7 +106,7 @@ TEST_F(LongPrediction, KeepsFourFifthsOfTheEnginesThroughput) {
     if (windows.back().size() == 4096) windows.emplace_back();
     windows.back().push_back({.row = row.number, .source = encoder_.encode_source(row.source).ids});
   }
-  const PredictionFormat format(PredictionForm::JsonLines, &*predictor_->decision());
+  const PredictionFormat format({.decision = &*predictor_->decision()});
   double engine = 1e9, whole = 1e9;
   for (int repetition = 0; repetition < 3; ++repetition) {
     engine = std::min(engine, seconds_of([&] {

@@ -16,7 +16,7 @@ Prediction bad() { return {.row = 9, .error = "a.txt:9: not\tUTF-8"}; }
 
 std::string line_of(PredictionForm form, const LabelDecision* decision, const Prediction& each,
                     int64_t top = 0) {
-  const PredictionFormat format(form, decision, top);
+  const PredictionFormat format({.form = form, .decision = decision, .top = top});
   return format.header() + format.line(each);
 }
 
@@ -40,6 +40,22 @@ TEST(PredictionFormat, JsonHasTextThatIsNoUtf8Replaced) {
   EXPECT_EQ(line_of(PredictionForm::JsonLines, nullptr,
                     {.row = 1, .text = "a\n\"b\xFF", .tokens_cut = 3}),
             "{\"row\":1,\"text\":\"a\\n\\\"b\xEF\xBF\xBD\",\"tokens_cut\":3}\n");
+}
+
+TEST(PredictionFormat, FilledTextStandsBesideTheSpans) {
+  const Prediction filled{.row = 1, .text = "<extra_id_0> b", .filled = "a b c"};
+  const Prediction without{.row = 2, .text = "b"};
+  const auto lines = [&](PredictionForm form) {
+    const PredictionFormat format({.form = form, .fills_spans = true});
+    return format.header() + format.line(filled) + format.line(without);
+  };
+  EXPECT_EQ(lines(PredictionForm::JsonLines),
+            "{\"row\":1,\"text\":\"<extra_id_0> b\",\"filled\":\"a b c\"}\n"
+            "{\"row\":2,\"text\":\"b\"}\n");
+  EXPECT_EQ(lines(PredictionForm::Tsv),
+            "row\ttext\tfilled\ttokens_cut\terror\n"
+            "1\t<extra_id_0> b\ta b c\t0\t\n2\tb\t\t0\t\n");
+  EXPECT_EQ(lines(PredictionForm::Labels), "a b c\nb\n");
 }
 
 TEST(PredictionFormat, TsvHasTheSameColumnsInEveryLine) {

@@ -31,15 +31,19 @@ std::string as_text(double probability) { return fmt::format("{:.6f}", probabili
 
 }  // namespace
 
-PredictionFormat::PredictionFormat(PredictionForm form, const LabelDecision* decision, int64_t top)
-    : form_(form), decision_(decision), top_(top) {}
+PredictionFormat::PredictionFormat(const PredictionFormatOptions& options)
+    : form_(options.form),
+      decision_(options.decision),
+      top_(options.top),
+      fills_spans_(options.fills_spans) {}
 
-// TSV: row, label(s), the listed probabilities, tokens_cut, error.
+// TSV: row, label(s) and the listed probabilities, or text and filled text; tokens_cut, error.
 std::string PredictionFormat::header() const {
   if (form_ != PredictionForm::Tsv) return "";
   std::vector<std::string> names{"row"};
   if (decision_ == nullptr) {
     names.emplace_back("text");
+    if (fills_spans_) names.emplace_back("filled");
   } else {
     names.emplace_back(decision_->kind() == LabelKind::Multi ? "labels" : "label");
     const int64_t labels = std::ssize(decision_->labels());
@@ -63,7 +67,8 @@ std::string PredictionFormat::line(const Prediction& prediction) const {
       return tsv(prediction);
     default: {
       const bool labels = decision_ != nullptr && prediction.error.empty();
-      return joined({labels ? decision_->text_of(prediction.answer) : prediction.text});
+      return joined({labels ? decision_->text_of(prediction.answer)
+                            : prediction.filled.value_or(prediction.text)});
     }
   }
 }
@@ -75,6 +80,7 @@ std::string PredictionFormat::json(const Prediction& prediction) const {
     line["error"] = prediction.error;
   } else if (decision_ == nullptr) {
     line["text"] = prediction.text;
+    if (prediction.filled) line["filled"] = *prediction.filled;
   } else {
     if (decision_->kind() == LabelKind::Multi) {
       line["labels"] = Json::array();
@@ -96,6 +102,7 @@ std::string PredictionFormat::tsv(const Prediction& prediction) const {
   std::vector<std::string> fields{fmt::format("{}", prediction.row)};
   if (decision_ == nullptr) {
     fields.push_back(prediction.text);
+    if (fills_spans_) fields.push_back(prediction.filled.value_or(""));
   } else if (prediction.error.empty()) {
     const LabelAnswer& answer = prediction.answer;
     fields.push_back(decision_->text_of(answer));

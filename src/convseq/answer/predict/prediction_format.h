@@ -14,12 +14,18 @@ inline constexpr auto kEnumNames<PredictionForm> =
                                              {PredictionForm::Tsv, "tsv"},
                                              {PredictionForm::Labels, "labels"}});
 
+struct PredictionFormatOptions {
+  PredictionForm form = PredictionForm::JsonLines;
+  const LabelDecision* decision = nullptr;  // outlives the format; null: answers are text
+  int64_t top = 0;  // only the likeliest labels are listed with their probabilities, best first; 0:
+                    // all labels, in the order of the task
+  bool fills_spans = false;  // texts are answered with their spans filled
+};
+
 // Predictions as lines of text, exactly one per row.
 class PredictionFormat {
  public:
-  // `top`: only the likeliest labels are listed with their probabilities, best first; 0: all
-  // labels, in the order of the task. `decision` must outlive this; null: answers are text.
-  PredictionFormat(PredictionForm form, const LabelDecision* decision, int64_t top = 0);
+  explicit PredictionFormat(const PredictionFormatOptions& options);
 
   std::string header() const;  // with its line end; empty: this form has none
   std::string line(const Prediction& prediction) const;  // with its line end
@@ -32,6 +38,7 @@ class PredictionFormat {
   PredictionForm form_;
   const LabelDecision* decision_;
   int64_t top_;
+  bool fills_spans_;
 };
 
 }  // namespace convseq

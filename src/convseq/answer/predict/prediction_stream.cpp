@@ -13,13 +13,14 @@ constexpr int64_t kBlockRows = 128;
 constexpr size_t kBlockBytes = 1 << 20;
 constexpr size_t kMaxThreads = 8;  // more of them wait for the one that reads
 
-PredictorInput encode(const TextRow& row, const TaskEncoder& encoder) {
+PredictorInput encode(const TextRow& row, const TaskEncoder& encoder, const Predictor& predictor) {
   PredictorInput input{.row = row.number};
   input.error = row.error;
   if (!input.error.empty()) return input;
   TaskEncoder::Source source = encoder.encode_source(row.source);
   input.source = std::move(source.ids);
   input.tokens_cut = source.tokens_cut;
+  if (predictor.fills_spans()) input.text = row.source.text;
   return input;
 }
 
@@ -62,7 +63,7 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
   };
   const auto encode_block = [&](const Rows& block) {
     Inputs inputs;
-    for (const TextRow& row : block) inputs.push_back(encode(row, encoder));
+    for (const TextRow& row : block) inputs.push_back(encode(row, encoder, predictor));
     return inputs;
   };
   // As many blocks as make up the next window are kept ready.
@@ -86,7 +87,7 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
 }
 
 Prediction predict_row(const TextRow& row, const TaskEncoder& encoder, Predictor& predictor) {
-  return predictor.predict({encode(row, encoder)}).front();
+  return predictor.predict({encode(row, encoder, predictor)}).front();
 }
 
 }  // namespace convseq

@@ -20,12 +20,14 @@ Predictor::Predictor(Engine& engine, PredictorOptions options)
     options_.decision.reset();
     return;
   }
+  options_.spans.reset();
   require(options_.decision.has_value(), "predict: there are no labels");
 }
 
 std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
   std::vector<Prediction> predictions;
   std::vector<TokenIds> sources;
+  std::vector<std::string> texts;
   std::vector<size_t> places;  // of the sources among the predictions
   for (PredictorInput& input : inputs) {
     predictions.push_back({.row = input.row, .tokens_cut = input.tokens_cut});
@@ -33,6 +35,7 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
     if (!predictions.back().error.empty()) continue;
     places.push_back(predictions.size() - 1);
     sources.push_back(std::move(input.source));
+    texts.push_back(std::move(input.text));
   }
   if (options_.decision) {
     const ClassScores scores = scores_of(sources);
@@ -47,10 +50,19 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
     }
     return predictions;
   }
-  const GreedyOptions greedy{.max_tokens = options_.max_tokens};
+  GreedyOptions greedy{.max_tokens = options_.max_tokens};
+  if (options_.spans) {
+    greedy.ends = [&](const TokenIds& source, int32_t id) {
+      return options_.spans->ends(source, id);
+    };
+  }
   const auto generations = generate_answers(engine_, sources, greedy, options_.batches);
   for (size_t i = 0; i < places.size(); ++i) {
-    predictions[places[i]].text = options_.decode(generations[i].tokens);
+    Prediction& prediction = predictions[places[i]];
+    prediction.text = options_.decode(generations[i].tokens);
+    if (options_.spans && options_.spans->has_spans(sources[i])) {
+      prediction.filled = options_.spans->filled(texts[i], generations[i].tokens);
+    }
   }
   return predictions;
 }

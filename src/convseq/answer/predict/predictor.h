@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "convseq/answer/label_decision.h"
+#include "convseq/answer/predict/span_filling.h"
 #include "convseq/answer/task_answers.h"
 
 namespace convseq {
@@ -13,7 +14,8 @@ namespace convseq {
 // A text as ids, or why there are none.
 struct PredictorInput {
   int64_t row = 0;
-  TokenIds source = {};  // closed by an EOS
+  TokenIds source = {};   // closed by an EOS
+  std::string text = {};  // that `source` was made from; of a predictor that fills spans
   int64_t tokens_cut = 0;
   std::string error = {};
 };
@@ -21,10 +23,11 @@ struct PredictorInput {
 // What a model answers to one text.
 struct Prediction {
   int64_t row = 0;
-  LabelAnswer answer = {};  // of a predictor with labels
-  std::string text = {};    // of one without: what the decoder writes
-  int64_t tokens_cut = 0;   // of the source, which was too long
-  std::string error = {};   // not empty: why there is no answer
+  LabelAnswer answer = {};                 // of a predictor with labels
+  std::string text = {};                   // of one without: what the decoder writes
+  std::optional<std::string> filled = {};  // the text with its spans, where it has any
+  int64_t tokens_cut = 0;                  // of the source, which was too long
+  std::string error = {};                  // not empty: why there is no answer
 };
 
 struct PredictorOptions {
@@ -33,6 +36,7 @@ struct PredictorOptions {
   std::vector<TokenIds> label_tokens = {};                           // of Labels, without an EOS
   std::function<std::string(std::span<const int32_t>)> decode = {};  // of Greedy
   int64_t max_tokens = 64;                                           // of Greedy
+  std::optional<SpanFilling> spans = {};  // of Greedy: answers fill the spans of the text
   LengthBatchOptions batches = {};
 };
 
@@ -46,6 +50,7 @@ class Predictor {
 
   // Nothing for a predictor of text.
   const std::optional<LabelDecision>& decision() const { return options_.decision; }
+  bool fills_spans() const { return options_.spans.has_value(); }
 
  private:
   ClassScores scores_of(const std::vector<TokenIds>& sources);

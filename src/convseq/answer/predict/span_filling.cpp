@@ -1,0 +1,57 @@
+#include "convseq/answer/predict/span_filling.h"
+
+#include <algorithm>
+#include <map>
+
+namespace convseq {
+namespace {
+
+struct Span {
+  std::string text;
+  bool begins_word = true;
+};
+
+// The spans of an answer by their sentinels; of a sentinel that comes twice, the first.
+std::map<int32_t, Span> spans_of(const Tokenizer& tokenizer, const TokenIds& answer) {
+  constexpr std::string_view kWordBegin = "▁";
+  const auto is_sentinel = [&](int32_t id) { return tokenizer.vocabulary().is_sentinel(id); };
+  std::map<int32_t, Span> spans;
+  for (auto at = std::find_if(answer.begin(), answer.end(), is_sentinel); at != answer.end();) {
+    const auto begin = at + 1;
+    const auto end = std::find_if(begin, answer.end(), is_sentinel);
+    const bool begins_word =
+        begin != end && std::string_view(tokenizer.piece(*begin)).starts_with(kWordBegin);
+    spans.try_emplace(*at, Span{tokenizer.decode({begin, end}), begins_word});
+    at = end;
+  }
+  return spans;
+}
+
+}  // namespace
+
+bool SpanFilling::has_spans(const TokenIds& source) const {
+  return std::any_of(source.begin(), source.end(),
+                     [&](int32_t id) { return tokenizer_.vocabulary().is_sentinel(id); });
+}
+
+bool SpanFilling::ends(const TokenIds& source, int32_t token) const {
+  return tokenizer_.vocabulary().is_sentinel(token) && has_spans(source) &&
+         std::find(source.begin(), source.end(), token) == source.end();
+}
+
+std::string SpanFilling::filled(std::string_view text, const TokenIds& answer) const {
+  const auto spans = spans_of(tokenizer_, answer);
+  std::string filled;
+  size_t copied = 0;
+  for (const Token& token : tokenizer_.tokens(text)) {
+    const auto span = spans.find(token.id);
+    if (span == spans.end()) continue;
+    filled += text.substr(copied, token.begin - copied);
+    if (!span->second.begins_word) filled.erase(filled.find_last_not_of(' ') + 1);
+    filled += span->second.text;
+    copied = token.end;
+  }
+  return filled.append(text.substr(copied));
+}
+
+}  // namespace convseq
