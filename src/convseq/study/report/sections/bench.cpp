@@ -20,7 +20,7 @@ struct Quantity {
 };
 
 constexpr Quantity kQuantities[] = {
-    {"encoder", "_examples", "Encoder, forward: examples/s", "source tokens"},
+    {"encoder", "_examples", "Encoder alone, forward and backward: examples/s", "source tokens"},
     {"step", "_examples", "Training step: examples/s", "source tokens"},
     {"step", "_peak_memory", "Training step: peak memory, GiB", "source tokens"},
     {"step", "_flops", "Training step: TFLOP per example", "source tokens"},
