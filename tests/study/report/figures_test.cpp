@@ -18,6 +18,21 @@ TEST(ReportFigures, RoundHalvesUpWhateverTheLastBitsAre) {
   EXPECT_EQ(with_sign(0.01, 1), "0.0");
   EXPECT_EQ(grouped(600'000'000), "600,000,000");
   EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(short_count(600'046'304), "600M");
+  EXPECT_EQ(short_count(2'047'946), "2.0M");
+  EXPECT_EQ(short_count(999), "999");
+}
+
+TEST(ReportFigures, WorkHasAUnitInWhichItIsNotZero) {
+  EXPECT_STREQ(work_unit(2.4e16).name, "PFLOP");
+  EXPECT_STREQ(work_unit(3e12).name, "TFLOP");
+  EXPECT_STREQ(work_unit(0).name, "GFLOP");
+}
+
+TEST(ReportFigures, AnIntervalWiderThanTheScaleIsNotPrinted) {
+  const Estimate wide{
+      .value = 0.414, .interval = {-3.2, 4}, .counts_runs = true, .counts_examples = false};
+  EXPECT_EQ(text_of(Figure{.estimate = wide, .runs = 2, .pretrainings = 1}), "41.4 ± >50 (2/1) °");
 }
 
 TEST(ReportFigures, SayWhatTheIntervalCounts) {
@@ -38,8 +53,8 @@ TEST(ReportFigures, AFindingNeedsAnIntervalThatExcludesZero) {
   };
   EXPECT_EQ(finding(0.01, 0.03), "higher");
   EXPECT_EQ(finding(-0.03, -0.01), "lower");
-  EXPECT_EQ(finding(-0.01, 0.03), "no difference beyond the interval");
-  EXPECT_EQ(finding_of({.interval = {0.1, 0.1}}), Finding::NoDifference);  // nothing was counted
+  EXPECT_EQ(finding(-0.01, 0.03), "undecided");
+  EXPECT_EQ(finding_of({.interval = {0.1, 0.1}}), Finding::Undecided);  // nothing was counted
 }
 
 }  // namespace convseq::report

@@ -2,6 +2,7 @@
 """Writes scores.jsonl: made-up results of a small study, with one collapsed run and one failed cell."""
 
 import base64
+import datetime
 import hashlib
 import json
 import random
@@ -62,7 +63,7 @@ def footer(size, origin=None):
     inputs = {"model": {"d_model": size, "encoder_layers": layers, "decoder_layers": layers}}
     if origin:
         inputs["start"] = origin
-    return {"commit": "1234567", "finished": "2026-01-02T03:04:05Z", "inputs": inputs}
+    return {"commit": "1234567", "inputs": inputs}
 
 
 def pretrain(part, model, seed, size=256, task=None, tokens=64000000):
@@ -144,7 +145,18 @@ def study():
     yield failed | {"failed": "the loss is not finite at step 7"} | footer(256)
 
 
+def timed(results):
+    """Fine-tunings one after another, beside the pre-trainings that were begun before them."""
+    clock = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    for result in results:
+        seconds = datetime.timedelta(seconds=round(result.get("total_seconds", 0)))
+        if result["kind"] == "finetune":
+            clock += seconds
+            seconds *= 0
+        yield result | {"finished": (clock + seconds).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
 if __name__ == "__main__":
     with open("scores.jsonl", "w") as file:
-        for result in study():
+        for result in timed(study()):
             file.write(json.dumps(result, separators=(",", ":"), ensure_ascii=False) + "\n")

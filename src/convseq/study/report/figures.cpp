@@ -46,12 +46,37 @@ std::string grouped(int64_t count) {
   return text;
 }
 
+std::string short_count(double count) {
+  constexpr struct {
+    double size;
+    const char* letter;
+  } kSizes[] = {{1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
+  for (const auto& [size, letter] : kSizes) {
+    if (count >= size) return fixed(count / size, count >= 10 * size ? 0 : 1) + letter;
+  }
+  return fixed(count, 0);
+}
+
+WorkUnit work_unit(double largest_flops) {
+  WorkUnit unit{1e9, "GFLOP"};
+  for (const WorkUnit& larger :
+       {WorkUnit{1e12, "TFLOP"}, WorkUnit{1e15, "PFLOP"}, WorkUnit{1e18, "EFLOP"}}) {
+    if (largest_flops >= larger.flops) unit = larger;
+  }
+  return unit;
+}
+
 std::string text_of(const Figure& figure) {
   const std::string seeds = figure.pretrainings > 0
                                 ? fmt::format("{}/{}", figure.runs, figure.pretrainings)
                                 : std::to_string(figure.runs);
-  return fmt::format("{} ± {} ({}){}", percent(figure.estimate.value), half_width(figure.estimate),
-                     seeds, marks_of(figure));
+  return fmt::format("{} ({}){}", share_text(figure.estimate), seeds, marks_of(figure));
+}
+
+std::string share_text(const Estimate& estimate) {
+  // An interval that is wider than the scale says no more than that.
+  const bool too_wide = estimate.half_width() > 0.5;
+  return fmt::format("{} ± {}", percent(estimate.value), too_wide ? ">50" : half_width(estimate));
 }
 
 std::string difference_text(const Estimate& estimate) {
@@ -59,13 +84,13 @@ std::string difference_text(const Estimate& estimate) {
 }
 
 Finding finding_of(const Estimate& difference) {
-  if (!difference.counts_runs && !difference.counts_examples) return Finding::NoDifference;
+  if (!difference.counts_runs && !difference.counts_examples) return Finding::Undecided;
   if (difference.interval.low > 0) return Finding::Higher;
-  return difference.interval.high < 0 ? Finding::Lower : Finding::NoDifference;
+  return difference.interval.high < 0 ? Finding::Lower : Finding::Undecided;
 }
 
 std::string text_of(Finding finding) {
-  if (finding == Finding::NoDifference) return "no difference beyond the interval";
+  if (finding == Finding::Undecided) return "undecided";
   return finding == Finding::Higher ? "higher" : "lower";
 }
 

@@ -41,9 +41,7 @@ Table means(const Context& context, const Field& field, Start start) {
               {}};
   const auto best = systems_on(context, *entries.front().model, start, field.tasks);
   for (const Entry& entry : entries) {
-    std::vector<TableCell> row = {
-        entry.model->name,
-        fmt::format("{} ± {}", percent(entry.mean.value), percent(entry.mean.half_width()))};
+    std::vector<TableCell> row = {entry.model->name, share_text(entry.mean)};
     std::optional<Estimate> difference;
     if (&entry != &entries.front()) {
       difference = mean_over_tasks(systems_on(context, *entry.model, start, field.tasks), best);

@@ -6,6 +6,7 @@
 
 #include "convseq/study/report/chart.h"
 #include "convseq/study/report/sections/sections.h"
+#include "convseq/study/report/side_by_side.h"
 
 namespace convseq::report {
 namespace {
@@ -19,10 +20,13 @@ double mean(const std::vector<double>& values) {
 
 // The cost of one model: means over its pre-trainings, and over its fine-tunings on all tasks.
 struct Cost {
+  const Model* model = nullptr;
   int64_t parameters = 0;
   int64_t pretrainings = 0;
   double tokens = 0, seconds = 0, flops = 0;
+  double beside = 0;  // other cells on the device during a pre-training
   double finetune_seconds = 0, finetune_flops = 0;
+  std::vector<const System*> systems = {};  // the fine-tunings
 
   double total_minutes() const { return (seconds + finetune_seconds) / 60; }
   double total_flops() const { return flops + finetune_flops; }
@@ -40,8 +44,8 @@ bool in_main_part(const Context& context, const CellResult& result) {
 
 Cost cost_of(const Context& context, const Model& model,
              const std::vector<const System*>& systems) {
-  Cost cost;
-  std::vector<double> tokens, seconds, flops;
+  Cost cost{.model = &model, .systems = systems};
+  std::vector<double> tokens, seconds, flops, beside;
   for (const CellResult& result : context.input.results) {
     if (result.kind != CellKind::Pretrain || result.model != model.name || !result.failed.empty() ||
         result.start == Start::Self || !in_main_part(context, result) ||
@@ -51,12 +55,14 @@ Cost cost_of(const Context& context, const Model& model,
     tokens.push_back(static_cast<double>(result.source_tokens));
     seconds.push_back(result.seconds);
     flops.push_back(result.flops);
+    beside.push_back(cells_beside(result, context.input.results));
     cost.parameters = result.parameters;
   }
   cost.pretrainings = std::ssize(tokens);
   cost.tokens = mean(tokens);
   cost.seconds = mean(seconds);
   cost.flops = mean(flops);
+  cost.beside = mean(beside);
   for (const System* system : systems) {  // each task counts alike
     std::vector<double> run_seconds, run_flops;
     for (const CellResult* run : system->runs) {
@@ -69,58 +75,82 @@ Cost cost_of(const Context& context, const Model& model,
   return cost;
 }
 
+// Of all models with pre-trained scores, on the tasks that all of them have.
+std::vector<Cost> costs_of(const Context& context) {
+  std::vector<const Model*> models;
+  for (const Model* model : context.models(kMainQuestions)) {
+    if (!common_tasks(context, {model}, Start::Pretrained).empty()) models.push_back(model);
+  }
+  const auto tasks = common_tasks(context, models, Start::Pretrained);
+  std::vector<Cost> costs;
+  for (const Model* model : models) {
+    if (tasks.empty()) break;
+    costs.push_back(
+        cost_of(context, *model, systems_on(context, *model, Start::Pretrained, tasks)));
+    if (costs.back().pretrainings == 0) costs.pop_back();
+  }
+  return costs;
+}
+
+double largest(const std::vector<Cost>& costs, double Cost::*amount) {
+  double most = 0;
+  for (const Cost& cost : costs) most = std::max(most, cost.*amount);
+  return most;
+}
+
+Table cost_table(const std::vector<Cost>& costs) {
+  const WorkUnit unit = work_unit(largest(costs, &Cost::flops));
+  const WorkUnit finetune_unit = work_unit(largest(costs, &Cost::finetune_flops));
+  Table table{
+      fmt::format("Cost of pre-training and of one fine-tuning on each of {} tasks, and the "
+                  "mean test score on them",
+                  costs.front().systems.size()),
+      {"model", "parameters", "pre-trainings", "tokens", fmt::format("pre-training {}", unit.name),
+       "pre-training minutes", "other cells on the device meanwhile",
+       fmt::format("fine-tuning {}", finetune_unit.name), "fine-tuning minutes", "mean score"},
+      {}};
+  for (const Cost& cost : costs) {
+    table.rows.push_back(
+        {cost.model->name, grouped(cost.parameters), std::to_string(cost.pretrainings),
+         short_count(cost.tokens), fixed(cost.flops / unit.flops, 1), fixed(cost.seconds / 60, 2),
+         fixed(cost.beside, 1), fixed(cost.finetune_flops / finetune_unit.flops, 1),
+         fixed(cost.finetune_seconds / 60, 2), share_text(mean_over_tasks(cost.systems))});
+  }
+  return table;
+}
+
+// The mean score of every model against what it cost, in units of `unit`.
+std::string score_against(const std::vector<Cost>& costs, const std::string& x_label,
+                          double (Cost::*amount)() const, double unit) {
+  LineChart chart{.x_label = x_label, .y_label = "mean test score, percent", .lines = false};
+  for (const Cost& cost : costs) {
+    const Estimate score = mean_over_tasks(cost.systems);
+    chart.series.push_back(
+        {cost.model->name,
+         {{(cost.*amount)() / unit, 100 * score.value, in_percent(score.interval)}}});
+  }
+  return draw(chart);
+}
+
 }  // namespace
 
 Section cost_section(const Context& context) {
   Section section{"RQ3: quality against time and FLOPs; speed, memory and latency"};
-  const auto all = context.models(kMainQuestions);
-  std::vector<const Model*> models;
-  for (const Model* model : all) {
-    if (!common_tasks(context, {model}, Start::Pretrained).empty()) models.push_back(model);
-  }
-  const auto tasks = common_tasks(context, models, Start::Pretrained);
-  Table table{
-      fmt::format("Cost of pre-training and of one fine-tuning on each of {} tasks, and the "
-                  "mean test score on them",
-                  tasks.size()),
-      {"model", "parameters", "pre-trainings", "tokens", "pre-training minutes", "tokens/s",
-       "pre-training PFLOP", "fine-tuning minutes", "fine-tuning PFLOP", "mean score"},
-      {}};
-  LineChart against_time{.x_label = "minutes of pre-training and fine-tuning",
-                         .y_label = "mean test score, percent",
-                         .lines = false};
-  LineChart against_flops = against_time;
-  against_flops.x_label = "PFLOP of pre-training and fine-tuning";
-  for (const Model* model : models) {
-    if (tasks.empty()) break;
-    const auto systems = systems_on(context, *model, Start::Pretrained, tasks);
-    const Cost cost = cost_of(context, *model, systems);
-    if (cost.pretrainings == 0) continue;
-    const Estimate score = mean_over_tasks(systems);
-    table.rows.push_back(
-        {model->name, grouped(cost.parameters), std::to_string(cost.pretrainings),
-         grouped(std::llround(cost.tokens)), fixed(cost.seconds / 60, 2),
-         grouped(std::llround(cost.tokens / std::max(cost.seconds, 1e-9))),
-         fixed(cost.flops / 1e15, 1), fixed(cost.finetune_seconds / 60, 2),
-         fixed(cost.finetune_flops / 1e15, 1),
-         fmt::format("{} ± {}", percent(score.value), percent(score.half_width()))});
-    const Interval interval = in_percent(score.interval);
-    against_time.series.push_back(
-        {model->name, {{cost.total_minutes(), 100 * score.value, interval}}});
-    against_flops.series.push_back(
-        {model->name, {{cost.total_flops() / 1e15, 100 * score.value, interval}}});
-  }
-  if (!table.rows.empty()) {
-    section.blocks.emplace_back(std::move(table));
+  if (const auto costs = costs_of(context); !costs.empty()) {
+    section.blocks.emplace_back(cost_table(costs));
     section.blocks.emplace_back(Paragraph{
-        "Minutes and tokens/s are as they were in the study, where cells may share a device and "
-        "are then slower; compare models by FLOPs, or by the speeds below."});
-    section.blocks.emplace_back(Plot{"score-time.svg",
-                                     "Mean test score against training time, on the "
-                                     "devices named in the table of runs.",
-                                     draw(against_time)});
+        "Minutes are as they were in the study. A pre-training that shares its device with other "
+        "cells is slower, so minutes compare only where the numbers of other cells are alike; "
+        "FLOPs always do."});
+    section.blocks.emplace_back(Plot{
+        "score-time.svg",
+        "Mean test score against training time, as it was beside the other cells.",
+        score_against(costs, "minutes of pre-training and fine-tuning", &Cost::total_minutes, 1)});
+    const WorkUnit unit = work_unit(largest(costs, &Cost::flops));
     section.blocks.emplace_back(
-        Plot{"score-flops.svg", "Mean test score against training FLOPs.", draw(against_flops)});
+        Plot{"score-flops.svg", "Mean test score against training FLOPs.",
+             score_against(costs, fmt::format("{} of pre-training and fine-tuning", unit.name),
+                           &Cost::total_flops, unit.flops)});
   }
   for (Block& block : bench_blocks(context.input.benches))
     section.blocks.push_back(std::move(block));

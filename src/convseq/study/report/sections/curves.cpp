@@ -24,14 +24,15 @@ Section curve_section(const Context& context) {
     const std::string size = result.inputs.is_object() && result.inputs.contains("model")
                                  ? fmt::format(" d={}", result.inputs["model"].value("d_model", 0))
                                  : "";
-    const std::string name =
-        fmt::format("{}{}, {} tokens", run_text(result), size, grouped(result.source_tokens));
+    // Seeds of one budget differ by a few tokens.
+    const std::string name = fmt::format("{}{}, {} tokens", run_text(result), size,
+                                         short_count(static_cast<double>(result.source_tokens)));
     if (!runs.contains(name)) order.push_back(name);
     runs[name].push_back(&result);
   }
   if (runs.empty()) return section;
   Table table{"Validation NLL per token after pre-training",
-              {"model", "steps", "seeds", "NLL", "minutes", "cells"},
+              {"model", "steps", "seeds", "NLL", "minutes, all seeds", "cells"},
               {}};
   LineChart chart{.x_label = "steps", .y_label = "validation NLL per token"};
   for (const std::string& name : order) {

@@ -9,11 +9,15 @@
 namespace convseq::report {
 namespace {
 
+// The Transformer that others are compared with: an unchanged preset if there is one.
 const Model* transformer_of(const Context& context) {
+  const Model* found = nullptr;
   for (const Model* model : context.models(kMainQuestions)) {
-    if (model->is_transformer() && model->changes.empty()) return model;
+    if (!model->is_transformer()) continue;
+    if (model->changes.empty()) return model;
+    if (found == nullptr) found = model;
   }
-  return nullptr;
+  return found;
 }
 
 Table paper_table(const Context& context) {

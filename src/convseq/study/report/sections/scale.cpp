@@ -75,9 +75,8 @@ Section scale_section(const Context& context) {
     for (const std::string& model : models) {
       const auto systems = on_tasks(size, model);
       const Estimate mean = mean_over_tasks(systems);
-      std::vector<TableCell> row = {
-          size, model, grouped(parameters_of(sizes.at(size).at(model))),
-          fmt::format("{} ± {}", percent(mean.value), percent(mean.half_width()))};
+      std::vector<TableCell> row = {size, model, grouped(parameters_of(sizes.at(size).at(model))),
+                                    share_text(mean)};
       std::optional<Estimate> difference;
       if (!baseline.empty() && model != baseline) {
         difference = mean_over_tasks(systems, on_tasks(size, baseline));
