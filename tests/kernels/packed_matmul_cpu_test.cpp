@@ -135,6 +135,23 @@ TEST(PackedMatmulCpu, ARowAloneEqualsTheRowAmongOthersInAnyRangeOfColumns) {
   });
 }
 
+// More rows and weights than are given the second-level cache at once.
+TEST(PackedMatmulCpu, RowsOfSeveralBlocksEqualTheRowsAlone) {
+  const Case shape{201, 3000, 150};
+  for_levels_and_types([&](CpuLevel level, WeightType type) {
+    const Product product(type, level, shape);
+    const auto y = product.run();
+    const OwnedMatrix matrix(product.matrix_shape(), product.w);
+    for (const int64_t row : {0, 31, 48, 95, 96, 144, 200}) {
+      const OwnedRows alone({1, shape.inputs, type, level}, product.x.data() + row * shape.inputs);
+      std::vector<float> out(static_cast<size_t>(shape.outputs));
+      packed_matmul(alone.rows, matrix.matrix, {.data = out.data(), .stride = shape.outputs});
+      EXPECT_TRUE(same_bits(out.data(), y.data() + row * shape.outputs, shape.outputs))
+          << "row " << row;
+    }
+  });
+}
+
 TEST(PackedMatmulCpu, TheEpilogueAddsTheBiasThenReluThenTheResidual) {
   for_levels_and_types([](CpuLevel level, WeightType type) {
     const Case shape{11, 40, 37};

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace convseq {
 
 std::string machine_name();  // "x86_64-2cores"
+
+// The second-level cache of a core, between 256 KB and 4 MB; 1 MB where the system does not tell.
+int64_t l2_cache_bytes();
 
 }  // namespace convseq

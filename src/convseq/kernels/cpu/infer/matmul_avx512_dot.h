@@ -15,7 +15,8 @@ inline constexpr int64_t kDotBytes = 4;  // of a row or of an output, per instru
 
 // Type: the sums, the instruction, and the epilogue.
 template <class Type, int R, int Panels>
-[[gnu::noinline]] void dot_tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void dot_tile(const MatmulTask& task, int64_t row, int64_t column,
+                                WeightPrefetch& prefetch) {
   constexpr int kVectors = Panels * kDotVectors;
   const int64_t row_bytes = task.inputs * Type::kBytes;
   const std::byte* x = task.rows + row * row_bytes;
@@ -25,7 +26,7 @@ template <class Type, int R, int Panels>
     sums[i.kValue / kVectors][i.kValue % kVectors] =
         Type::start(task, column + i.kValue % kVectors * 16);
   });
-  for (int64_t k = 0; k < row_bytes; k += kDotBytes) {
+  for_steps<kDotBytes>(row_bytes, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     __m512i weights[kVectors];
     unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
       weights[v.kValue] = _mm512_loadu_si512(w + v.kValue / kDotVectors * kDotPanel * row_bytes +
@@ -40,17 +41,19 @@ template <class Type, int R, int Panels>
         sum = Type::multiply(sum, values, weights[v.kValue]);
       });
     });
-  }
+  });
   write_sums<Type, R, kVectors, 16>(task, row, R, column, sums);
 }
 
 template <class Type>
 void multiply_dots(const MatmulTask& task) {
   constexpr int kRows = 12, kWide = 4;
-  for_tiles<kRows, kDotPanel, kWide>(
+  for_tiles<kRows, kDotPanel, kWide, kDotBytes / Type::kBytes>(
       task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
-      [&](auto rows, auto panels, int64_t row, int64_t column)
-          CONVSEQ_LAMBDA { dot_tile<Type, rows.kValue, panels.kValue>(task, row, column); });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA {
+            dot_tile<Type, rows.kValue, panels.kValue>(task, row, column, prefetch);
+          });
 }
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -15,12 +15,13 @@ constexpr int kGroup = 4;
 constexpr int kInputs = 16;  // of a row, per load
 
 template <int R, int Panels>
-[[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column,
+                            WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   int32x4_t sums[R][Panels * kVectors] = {};
-  for (int64_t k = 0; k < inputs; k += kInputs) {
+  for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     int8x16_t values[R];
     unroll<R>([&](auto r)
                   CONVSEQ_LAMBDA { values[r.kValue] = vld1q_s8(x + r.kValue * inputs + k); });
@@ -35,15 +36,15 @@ template <int R, int Panels>
         });
       });
     });
-  }
+  });
   write_sums<IntSums<4>, R, Panels * kVectors, 4>(task, row, R, column, sums);
 }
 
 void multiply(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide>(
+  for_tiles<kRows, kPanel, kWide, kInputs>(
       task, task.inputs, task.inputs,
-      [&](auto rows, auto panels, int64_t row, int64_t column)
-          CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column); });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
 }  // namespace

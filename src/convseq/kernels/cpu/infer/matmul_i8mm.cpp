@@ -46,14 +46,14 @@ CONVSEQ_INLINE Sums row_of(Sums left, Sums right) {
 
 // Rows [row, row + rows), which are Pairs pairs, by Panels panels.
 template <class Type, int Pairs, int Panels>
-[[gnu::noinline]] void pair_tile(const MatmulTask& task, int64_t row, int64_t rows,
-                                 int64_t column) {
+[[gnu::noinline]] void pair_tile(const MatmulTask& task, int64_t row, int64_t rows, int64_t column,
+                                 WeightPrefetch& prefetch) {
   const int64_t pair_bytes = 2 * task.inputs * Type::kBytes;
   const int64_t panel_bytes = kPanelPairs * pair_bytes;
   const std::byte* x = task.rows + row / 2 * pair_bytes;
   const std::byte* w = task.panels + column / 2 * pair_bytes;
   typename Type::Sums sums[Pairs][Panels * kPanelPairs] = {};
-  for (int64_t k = 0; k < pair_bytes; k += kStep) {
+  for_steps<kStep>(pair_bytes, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     decltype(Type::load_pair(x)) values[Pairs];
     unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
       values[p.kValue] = Type::load_pair(x + kRowPairs * k + p.kValue * kStep);
@@ -67,7 +67,7 @@ template <class Type, int Pairs, int Panels>
         sum = Type::multiply(sum, values[p.kValue], weights);
       });
     });
-  }
+  });
   typename Type::Sums tile[2 * Pairs][Panels * kPanelPairs / 2];
   unroll<Pairs>([&](auto p) CONVSEQ_LAMBDA {
     unroll<Panels * kPanelPairs / 2>([&](auto c) CONVSEQ_LAMBDA {
@@ -81,11 +81,13 @@ template <class Type, int Pairs, int Panels>
 
 template <class Type>
 void multiply(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide, /*Multiple=*/kRows>(
+  for_tiles<kRows, kPanel, kWide, kStep / 2 / Type::kBytes, /*Multiple=*/kRows>(
       task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
-      [&](auto rows, auto panels, int64_t row, int64_t column) CONVSEQ_LAMBDA {
-        pair_tile<Type, (rows.kValue + 1) / 2, panels.kValue>(task, row, rows.kValue, column);
-      });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA {
+            pair_tile<Type, (rows.kValue + 1) / 2, panels.kValue>(task, row, rows.kValue, column,
+                                                                  prefetch);
+          });
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct MatmulTask {
   int64_t inputs = 0;                      // with padding
   ColumnRange columns = {};
   MatmulOutput output = {};
+  int64_t cache_bytes = 0;  // of the second level; the results do not depend on it
 };
 
 struct MatmulKernel {

@@ -30,7 +30,8 @@ constexpr int kInputs = 1;
 #endif
 
 template <int R, int Panels, class Weight>
-[[gnu::noinline]] void float_tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void float_tile(const MatmulTask& task, int64_t row, int64_t column,
+                                  WeightPrefetch& prefetch) {
   constexpr int kAll = Panels * kVectors;
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const float*>(task.rows) + row * inputs;
@@ -39,7 +40,7 @@ template <int R, int Panels, class Weight>
     return load<kLanes>(w + (vector / kVectors * inputs + k) * kPanel + vector % kVectors * kLanes);
   };
   Floats<kLanes> sums[R][kAll] = {};
-  for (int64_t k = 0; k < inputs; k += kInputs) {
+  for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     // In this order, sums, rows and weights fit the registers.
     if constexpr (kInputs == 1) {
       Floats<kLanes> weights[kAll];
@@ -65,25 +66,28 @@ template <int R, int Panels, class Weight>
         });
       });
     }
-  }
+  });
   write_tile<R, kAll, kLanes>(task, row, R, column, sums);
 }
 
 template <class Weight>
 void multiply_floats(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide>(
+  for_tiles<kRows, kPanel, kWide, kInputs>(
       task, task.inputs * 4, task.inputs * int64_t{sizeof(Weight)},
-      [&](auto rows, auto panels, int64_t row, int64_t column)
-          CONVSEQ_LAMBDA { float_tile<rows.kValue, panels.kValue, Weight>(task, row, column); });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA {
+            float_tile<rows.kValue, panels.kValue, Weight>(task, row, column, prefetch);
+          });
 }
 
 template <int R, int Panels>
-[[gnu::noinline]] void int_tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void int_tile(const MatmulTask& task, int64_t row, int64_t column,
+                                WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   Ints sums[R][Panels * kVectors] = {};
-  for (int64_t k = 0; k < inputs; ++k) {
+  for_steps<1>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     unroll<Panels>([&](auto p) CONVSEQ_LAMBDA {
       unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
         const Ints weights = load_ints(w + (p.kValue * inputs + k) * kPanel + v.kValue * kLanes);
@@ -93,15 +97,15 @@ template <int R, int Panels>
         });
       });
     });
-  }
+  });
   write_sums<IntSums<kLanes>, R, Panels * kVectors, kLanes>(task, row, R, column, sums);
 }
 
 void multiply_ints(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide>(
+  for_tiles<kRows, kPanel, kWide, 1>(
       task, task.inputs, task.inputs,
-      [&](auto rows, auto panels, int64_t row, int64_t column)
-          CONVSEQ_LAMBDA { int_tile<rows.kValue, panels.kValue>(task, row, column); });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA { int_tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
 }  // namespace

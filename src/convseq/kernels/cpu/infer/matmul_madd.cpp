@@ -34,12 +34,13 @@ constexpr int kWide = 2;  // panels for few rows
 constexpr int kGroup = 2;
 
 template <int R, int Panels>
-[[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column) {
+[[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column,
+                            WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
   const auto* x = reinterpret_cast<const int16_t*>(task.rows) + row * inputs;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   Ints sums[R][Panels * kVectors] = {};
-  for (int64_t k = 0; k < inputs; k += kGroup) {
+  for_steps<kGroup>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     Ints weights[Panels * kVectors];
     unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
       weights[v.kValue] = widen(w + v.kValue / kVectors * kPanel * inputs + k * kPanel +
@@ -53,15 +54,15 @@ template <int R, int Panels>
         sums[r.kValue][v.kValue] += multiply(values, weights[v.kValue]);
       });
     });
-  }
+  });
   write_sums<IntSums<kLanes>, R, Panels * kVectors, kLanes>(task, row, R, column, sums);
 }
 
 void multiply_pairs(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide>(
+  for_tiles<kRows, kPanel, kWide, kGroup>(
       task, task.inputs * 2, task.inputs,
-      [&](auto rows, auto panels, int64_t row, int64_t column)
-          CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column); });
+      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
+          CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
 }  // namespace

@@ -142,53 +142,94 @@ CONVSEQ_INLINE void for_row_tiles(int64_t begin, int64_t end, const F& f) {
   }
 }
 
-// Fetches into the L2 cache the share of `bytes` that `rows` rows from `row` are of `all` rows.
-CONVSEQ_INLINE void prefetch_share(const std::byte* from, int64_t bytes, int64_t row, int64_t rows,
-                                   int64_t all) {
-  const int64_t end = bytes * (row + rows) / all;
-  for (int64_t at = bytes * row / all; at < end; at += kLine) {
-    __builtin_prefetch(from + at, /*rw=*/0, /*locality=*/2);
+// The weights that come next, fetched into the L2 cache in `parts` parts between the steps of the
+// tiles: many at once would make the loads of a tile wait.
+class WeightPrefetch {
+ public:
+  WeightPrefetch() = default;
+  WeightPrefetch(const std::byte* from, int64_t bytes, int64_t parts)
+      : at_(from), end_(from + bytes), lines_((bytes / kLine + parts - 1) / parts) {}
+  CONVSEQ_INLINE void fetch_part() {
+    for (int64_t i = 0; i < lines_ && at_ < end_; ++i, at_ += kLine) {
+      __builtin_prefetch(at_, /*rw=*/0, /*locality=*/2);
+    }
+  }
+
+ private:
+  const std::byte* at_ = nullptr;
+  const std::byte* end_ = nullptr;
+  int64_t lines_ = 0;  // per part
+};
+
+// Parts of 16 lines or so: Neoverse V1 prefers larger ones.
+#ifdef __aarch64__
+constexpr int64_t kStepsPerPart = 64;
+#else
+constexpr int64_t kStepsPerPart = 16;
+#endif
+
+// step(k) for k = 0, By, 2 By, … below `end`, and a part of the prefetch every few steps.
+template <int64_t By, class Step>
+CONVSEQ_INLINE void for_steps(int64_t end, WeightPrefetch& prefetch, const Step& step) {
+  for (int64_t part = 0; part < end; part += kStepsPerPart * By) {
+    prefetch.fetch_part();
+    const int64_t part_end = smaller(part + kStepsPerPart * By, end);
+    for (int64_t k = part; k < part_end; k += By) step(k);
   }
 }
 
-// tile(Number<rows>, Number<panels>, row, column) over all rows and columns of the task. Rows
-// and panels are cut into blocks that stay in the L2 cache. Within them, a panel that fits in the
-// L1 cache stays there while the rows pass and the next panel is fetched; otherwise the rows of a
-// tile stay while the panels pass. One or two rows take Wide panels at once, so that there are
-// enough independent sums.
-template <int Rows, int Panel, int Wide, int Multiple = 2, class Tile>
-CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
-                              const Tile& tile) {
-  constexpr int64_t kBlockBytes = 256 * 1024;
+// How a matmul is cut: blocks of rows and groups of panels stay in the L2 cache together with the
+// group that comes next. A panel that fits in the L1 cache is a group of its own, and stays there
+// while the rows pass; otherwise the rows of a tile stay while the panels of the group pass.
+struct Blocks {
+  int64_t rows = 0;
+  int64_t columns = 0;  // of a group
+};
+
+template <int Rows, int Panel>
+CONVSEQ_INLINE Blocks blocks_of(int64_t cache_bytes, int64_t row_bytes, int64_t weight_bytes) {
 #ifdef __aarch64__
   constexpr int64_t kPanelBytes = 32 * 1024;  // half of an L1 cache
 #else
   constexpr int64_t kPanelBytes = 24 * 1024;
 #endif
+  const int64_t panel_bytes = weight_bytes * Panel;
+  const int64_t panels = panel_bytes <= kPanelBytes ? 1 : cache_bytes / 8 / panel_bytes;
+  return {.rows = larger<int64_t>(1, cache_bytes * 3 / 8 / (row_bytes * Rows)) * Rows,
+          .columns = larger<int64_t>(1, panels) * Panel};
+}
+
+// tile(Number<rows>, Number<panels>, row, column, prefetch) over all rows and columns of the task.
+// One or two rows take Wide panels at once, so that there are enough independent sums. `By` is the
+// number of inputs of a step of the tile.
+template <int Rows, int Panel, int Wide, int By, int Multiple = 2, class Tile>
+CONVSEQ_INLINE void for_tiles(const MatmulTask& task, int64_t row_bytes, int64_t weight_bytes,
+                              const Tile& tile) {
   constexpr int kFew = 2;
+  WeightPrefetch prefetch;
   int64_t column = task.columns.begin;
   if (task.row_count <= kFew) {
     for (; column + (Wide - 1) * Panel < task.columns.end; column += Wide * Panel) {
-      with_count<kFew>(task.row_count,
-                       [&](auto rows) CONVSEQ_LAMBDA { tile(rows, Number<Wide>{}, 0, column); });
+      with_count<kFew>(task.row_count, [&](auto rows) CONVSEQ_LAMBDA {
+        tile(rows, Number<Wide>{}, 0, column, prefetch);
+      });
     }
   }
-  const int64_t block = larger<int64_t>(1, kBlockBytes / (row_bytes * Rows)) * Rows;
-  const bool holds_panel = weight_bytes * Panel <= kPanelBytes;
-  const int64_t group =
-      holds_panel ? Panel : larger<int64_t>(1, kBlockBytes / (weight_bytes * Panel)) * Panel;
+  const Blocks blocks = blocks_of<Rows, Panel>(task.cache_bytes, row_bytes, weight_bytes);
+  const int64_t parts = larger<int64_t>(1, task.inputs / (By * kStepsPerPart));  // of a tile
   const int64_t begin = column, end = task.columns.end;
-  for (int64_t first = 0; first < task.row_count; first += block) {
-    const int64_t last = smaller(first + block, task.row_count);
-    for (int64_t left = begin; left < end; left += group) {
+  for (int64_t first = 0; first < task.row_count; first += blocks.rows) {
+    const int64_t last = smaller(first + blocks.rows, task.row_count);
+    const int64_t row_tiles = (last - first + Rows - 1) / Rows;
+    for (int64_t left = begin; left < end; left += blocks.columns) {
+      const int64_t right = smaller(left + blocks.columns, end);
+      const int64_t tiles = row_tiles * ((right - left + Panel - 1) / Panel);
+      prefetch = {task.panels + right * weight_bytes,
+                  (smaller(right + blocks.columns, end) - right) * weight_bytes, tiles * parts};
       for_row_tiles<Rows, Multiple>(first, last, [&](int64_t row, int64_t rows) CONVSEQ_LAMBDA {
-        if (holds_panel && left + Panel < end) {
-          prefetch_share(task.panels + (left + Panel) * weight_bytes, weight_bytes * Panel,
-                         row - first, rows, last - first);
-        }
         with_count<Rows>(rows, [&](auto count) CONVSEQ_LAMBDA {
-          for (column = left; column < smaller(left + group, end); column += Panel) {
-            tile(count, Number<1>{}, row, column);
+          for (column = left; column < right; column += Panel) {
+            tile(count, Number<1>{}, row, column, prefetch);
           }
         });
       });

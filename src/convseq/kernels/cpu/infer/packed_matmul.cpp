@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "convseq/base/machine.h"
 #include "convseq/kernels/cpu/infer/matmul_kernel.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 
@@ -198,7 +199,8 @@ void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const Mat
                    .column_starts = reinterpret_cast<const int32_t*>(matrix.data + layout.starts),
                    .inputs = layout.inputs,
                    .columns = columns,
-                   .output = output});
+                   .output = output,
+                   .cache_bytes = l2_cache_bytes()});
 }
 
 }  // namespace convseq::kernels
