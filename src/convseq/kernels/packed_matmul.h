@@ -54,6 +54,8 @@ struct PackedRows {
 };
 
 int64_t packed_bytes(const PackedRowsShape& shape);
+// The rows that one instruction of the matmul multiplies: fewer take as long.
+int64_t instruction_rows(WeightType type, CpuLevel level);
 
 struct ColumnRange {
   int64_t begin = 0;  // a multiple of kMatmulColumns

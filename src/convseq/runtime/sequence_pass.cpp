@@ -7,11 +7,30 @@
 namespace convseq {
 namespace {
 
-constexpr int64_t kBlockRows = 48;     // the hidden rows of an FFN stay in the second-level cache
-constexpr int64_t kSmallestBlock = 8;  // below it, a matmul is slower per row
+// Each block of rows reads all weights of a layer. The hidden values of an FFN should stay near.
+constexpr int64_t kBlockRows = 96;             // a multiple of the rows of any instruction
+constexpr int64_t kSmallestBlock = 8;          // below it, a matmul is slower per row
 constexpr int64_t kGroupRowsPerThread = 1024;  // enough blocks to balance the threads
 
 int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
+
+// `count` blocks of nearly the same number of rows, in multiples of `unit`.
+struct RowBlocks {
+  int64_t rows = 0;
+  int64_t unit = 1;
+  int64_t count = 0;
+
+  int64_t begin(int64_t block) const {
+    return std::min(rows, divide_up(rows, unit) * block / count * unit);
+  }
+};
+
+// As many blocks for each thread.
+RowBlocks cut_rows(int64_t rows, int64_t threads, int64_t unit) {
+  const int64_t full = threads * divide_up(rows, threads * kBlockRows);
+  const int64_t most = divide_up(rows, std::max(unit, kSmallestBlock));
+  return {.rows = rows, .unit = unit, .count = std::min(full, most)};
+}
 
 // Whole sequences of about as many rows are computed at once; longer ones alone.
 template <class Rows, class Run>
@@ -98,9 +117,8 @@ void SequencePass::run_group(const Group& group, const PassOptions& options,
                              const std::function<void(const PassRows&)>& leave) {
   const CpuStack& stack = options.side == Side::Encoder ? model_.encoder : model_.decoder;
   const int64_t d = model_.config.d_model, rows = group.rows();
-  // As many blocks for each thread, of nearly the same size.
-  const int64_t blocks = pool_.threads() * divide_up(rows, pool_.threads() * kBlockRows);
-  const int64_t block = divide_up(divide_up(rows, blocks), kSmallestBlock) * kSmallestBlock;
+  const RowBlocks blocks =
+      cut_rows(rows, pool_.threads(), kernels::instruction_rows(model_.type, model_.level));
   x_.reserve_floats(rows * d);
   for (Buffer& each : projected_) {
     for (const CpuLayer& layer : stack.layers) {
@@ -110,10 +128,10 @@ void SequencePass::run_group(const Group& group, const PassOptions& options,
   // Phase i mixes layer i − 1 and finishes it, then projects layer i.
   const size_t phases = stack.layers.size() + 1;
   for (size_t phase = 0; phase < phases; ++phase) {
-    pool_.run(divide_up(rows, block), [&](int64_t task, int64_t thread) {
+    pool_.run(blocks.count, [&](int64_t task, int64_t thread) {
       RowWork& work = works_[static_cast<size_t>(thread)];
       auto& sources = sources_[static_cast<size_t>(thread)];
-      const int64_t begin = task * block, end = std::min(rows, begin + block);
+      const int64_t begin = blocks.begin(task), end = blocks.begin(task + 1);
       if (phase == 0) embed(group, options.side, begin, end);
       work.begin(x_.floats() + begin * d, end - begin);
       if (phase > 0) {

@@ -235,7 +235,8 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .input_multiple = 64,
                                    .element = RowElement::Uint8,
                                    .row_tile = kTile,
-                                   .row_group = 64},
+                                   .row_group = 64,
+                                   .instruction_rows = kTile},
                                   multiply_int8};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kTile,
@@ -243,7 +244,8 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .input_multiple = 32,
                                    .element = RowElement::Bf16,
                                    .row_tile = kTile,
-                                   .row_group = 32},
+                                   .row_group = 32,
+                                   .instruction_rows = kTile},
                                   multiply<Bf16Tiles>};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

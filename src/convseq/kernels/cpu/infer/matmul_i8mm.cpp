@@ -98,7 +98,8 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .input_multiple = 8,
                                    .element = RowElement::Int8,
                                    .row_tile = kRows,
-                                   .row_group = 8},
+                                   .row_group = 8,
+                                   .instruction_rows = 2},
                                   multiply<Int8Pairs>};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kPanel,
@@ -106,7 +107,8 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .input_multiple = 4,
                                    .element = RowElement::Bf16,
                                    .row_tile = kRows,
-                                   .row_group = 4},
+                                   .row_group = 4,
+                                   .instruction_rows = 2},
                                   multiply<Bf16Pairs>};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -25,6 +25,7 @@ struct MatmulFormat {
   // one row that is row by row.
   int row_tile = 1;
   int row_group = 1;
+  int instruction_rows = 1;  // rows that one instruction multiplies
 };
 
 // One call of the loops. The rows and the panels are padded as their format says.

@@ -176,6 +176,10 @@ int64_t packed_bytes(const PackedRowsShape& shape) {
                   kPackedAlignment);
 }
 
+int64_t instruction_rows(WeightType type, CpuLevel level) {
+  return matmul_kernel(type, level).format.instruction_rows;
+}
+
 void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const MatmulOutput& output) {
   packed_matmul(rows, matrix, output, {0, matrix.shape.outputs});
 }
