@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains small models to be given away, on text and comments whose licences allow it (tools/model_cards/SOURCES.md).
 #   tools/make_models.sh DATA OUT [STEPS] [ROWS]
-#   tools/write_model_cards.py OUT COMMENTS    # then copies them to models/, with their cards
+#   tools/take_models.py OUT --speed COMMENTS && tools/write_model_cards.py    # then copies them to models/, with their cards
 # DATA holds corpus/, corpus2/, toxicity_extra/ and wiki_toxic*/. OUT receives the runs, the int8 folders (OUT/models) and
 # OUT/scores.jsonl. STEPS are those of pre-training; ROWS limits the rows of every task (0 = all). What is done is not done again, so the
 # same command continues an interrupted one.
@@ -93,9 +93,11 @@ fine_tune_seed() {  # SEED
 log "fine-tuning: seeds ${seeds[*]} at learning rate $best"
 at_once fine_tune_seed "${seeds[@]}"
 
-# int8 on a CPU, as the models are used. Temperature and threshold are fitted at the natural rate of toxic comments.
+# int8 on a CPU, as the models are used. Temperature and threshold are fitted at the natural rate of toxic comments; rare labels, to
+# which a threshold cannot be fitted, keep 0.5.
 limit=(--limit "$rows" --threads 4 --quiet --json)
 fit=(--split validation --fit-temperature --fit-threshold f1 --save)
+fit_labels=("${fit[@]}" --fit-min-positives "$((rows > 0 ? 1 : 100))")
 toxicity_sets=(toxicity_extra/jigsaw_wiki/test toxicity_extra/civil_comments_binary/test wiki_toxic/test wiki_toxic_context/all)
 score() {  # NAME PART MODEL OPTIONS...
   make_file "$out/scores/$1.$2.json" "$program" evaluate "${@:3}" "${limit[@]}"
@@ -105,7 +107,7 @@ score_filter() {  # NAME MODEL DEVICE
   for set in "${toxicity_sets[@]}"; do score "$1" "${set//\//.}" "$2" --test "$data/$set.jsonl.zst" --device "$3"; done
 }
 score_labels() {  # NAME MODEL DEVICE
-  score "$1" calibration "$2" --validation "$out/text/labels.validation.jsonl" "${fit[@]}" --device "$3"
+  score "$1" calibration "$2" --validation "$out/text/labels.validation.jsonl" "${fit_labels[@]}" --device "$3"
   score "$1" jigsaw_wiki.known "$2" --test "$out/text/labels.test.jsonl" --device "$3"
   score "$1" wiki_toxic_subtypes.test "$2" --test "$data/wiki_toxic_subtypes/test.jsonl.zst" --device "$3"
 }

@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Copies the models that tools/make_models.sh has trained to models/, each with its card.
+"""Writes the cards of the models under models/ from their scores.
 
-    tools/write_model_cards.py RUN COMMENTS [--program build/convseq] [--out models]
+    tools/write_model_cards.py [--check]
 
-RUN is the output folder of make_models.sh; of another machine, its files models/, scores.jsonl, pretrain.json, selection.txt and
-version.txt are enough. COMMENTS is a table with a column "text", on which the speed of `predict` is measured. The cards are the
-templates of tools/model_cards; a field that has no value is an error.
+A card is a template of tools/model_cards, filled with rows of models/scores.jsonl (tools/take_models.py) and of bench/results. The
+scores must belong to the thresholds of the model folders. --check writes nothing, and fails where a card is not what its template
+and the scores give.
 """
 import argparse
 import json
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
-import time
 
-HERE = pathlib.Path(__file__).parent
+ROOT = pathlib.Path(__file__).parent.parent
+MODELS = ROOT / "models"
+TEMPLATES = ROOT / "tools" / "model_cards"
 SEEDS = ("", "-2", "-3")  # suffixes of the models of each fine-tuning seed; the first is shipped
-SPANS = ("The river runs <extra_id_0> the sea.", "She opened the <extra_id_0> and looked <extra_id_1> the window.",
-         "Water boils at a temperature of <extra_id_0> degrees.", "Thank you for <extra_id_0> help with this article.")
+WITHOUT_THRESHOLD = ("roc_auc", "average_precision")
+TABLE_HEAD = ["| test set | metric | shipped model [95% interval] | mean of three seeds (range) | before int8 |", "|---|---|---|---|---|"]
 
 
 def decimal(value):
@@ -40,17 +39,21 @@ class Scores:
     def toxic(self, name, part):
         return next(each for each in self.rows[name, part]["classes"] if each["label"] == "toxic")
 
-    def line(self, name, before, part, test_set, metric, label, shown):
+    def same_rule(self, name, other):
+        """Whether the thresholds of two models were fitted in the same way."""
+        return self.rows[name, "calibration"]["calibration"]["fitted"] == self.rows[other, "calibration"]["calibration"]["fitted"]
+
+    def line(self, names, before, part, test_set, metric, label, shown):
         """A row of a table: the shipped model with its interval, the seeds, and the model before int8."""
-        first = self.metric(name.format(""), part, metric)
-        seeds = [self.metric(name.format(seed), part, metric)["value"] for seed in SEEDS]
-        whole = shown(self.metric(before, part, metric)["value"]) if before else "–"
-        title = f"{test_set}; {first['count']:,} comments, {percent(self.toxic(name.format(''), part)['support'] / first['count'])}% toxic"
+        names = [names.format(seed) for seed in SEEDS]
+        first = self.metric(names[0], part, metric)
+        comparable = [name for name in (*names, before) if name and (metric in WITHOUT_THRESHOLD or self.same_rule(names[0], name))]
+        seeds = [self.metric(name, part, metric)["value"] for name in names if name in comparable]
+        mean = f"{shown(sum(seeds) / len(seeds))} ({shown(min(seeds))}–{shown(max(seeds))})" if len(seeds) == len(SEEDS) else "–"
+        whole = shown(self.metric(before, part, metric)["value"]) if before in comparable else "–"
+        title = f"{test_set}; {first['count']:,} comments, {percent(self.toxic(names[0], part)['support'] / first['count'])}% toxic"
         return (f"| {title} | {label} | {shown(first['value'])} [{shown(first['low'])}, {shown(first['high'])}] | "
-                f"{shown(sum(seeds) / len(seeds))} ({shown(min(seeds))}–{shown(max(seeds))}) | {whole} |")
-
-
-TABLE_HEAD = ["| test set | metric | shipped model [95% interval] | mean of three seeds (range) | before int8 |", "|---|---|---|---|---|"]
+                f"{mean} | {whole} |")
 
 
 def filter_fields(scores):
@@ -66,49 +69,82 @@ def filter_fields(scores):
     toxic = scores.toxic("toxicity-mini", "wiki_toxic_context.all")
     natural = scores.metric("toxicity-mini", "wiki_toxic_context.all", "roc_auc")
     points = ["| threshold | comments called toxic | precision, % | recall, % |", "|---|---|---|---|"]
-    for (name, part), row in scores.rows.items():
+    for (_, part), row in scores.rows.items():
         if part.startswith("wiki_toxic_context.threshold_"):
             precision = percent(row["right"] / row["called"]) if row["called"] else "–"
             points.append(f"| {part.rsplit('_', 1)[1]} | {row['called']} | {precision} | {percent(row['right'] / max(1, row['toxic']))} |")
     calibration = scores.rows["toxicity-mini", "calibration"]["calibration"]
+    speed = scores.rows["toxicity-mini", "speed"]
     return {"scores": "\n".join(lines), "threshold": decimal(calibration["thresholds"]["toxic"]),
             "temperature": decimal(calibration["temperature"]), "natural precision": percent(toxic["precision"]),
             "natural recall": percent(toxic["recall"]), "natural called": toxic["answered"],
             "natural AUC": decimal(natural["value"]), "natural comments": f"{natural['count']:,}", "natural toxic": toxic["support"],
-            "natural rate": percent(toxic["support"] / natural["count"]),
-            "natural table": "\n".join(points)}
+            "natural rate": percent(toxic["support"] / natural["count"]), "natural table": "\n".join(points),
+            **identity_fields(scores.rows["toxicity-mini", "identity"]),
+            "speed": f"{speed['comments_per_second']:,}", "speed comments": f"{speed['comments']:,}", "speed set": speed["set"],
+            "speed threads": speed["threads"], "speed CPU": speed["cpu"], "speed command": speed["command"],
+            "speed commit": speed["commit"]}
+
+
+def identity_fields(row):
+    kinds = ("neutral", "counter-speech", "hostile")
+    lines = ["| group | neutral: called toxic | counter-speech: called toxic | hostile: found |", "|---|---|---|---|"]
+    for group, counts in row["groups"].items():
+        cells = (f"{percent(counts[kind]['toxic'] / counts[kind]['sentences'])}% of {counts[kind]['sentences']}" for kind in kinds)
+        lines.append(f"| {group} | " + " | ".join(cells) + " |")
+    words = ", ".join(f"{word} {share:.0%}" for word, share in row["worst"].items()) or "none"
+    baseline = row["groups"]["none"]["counter-speech"]
+    return {"identity table": "\n".join(lines), "identity words": words, "worst word": next(iter(row["worst"]), "none"),
+            "baseline counter-speech": f"{baseline['toxic'] / baseline['sentences']:.0%}"}
 
 
 def label_fields(scores):
     lines = TABLE_HEAD.copy()
     for part, title in (("wiki_toxic_subtypes.test", "wiki_toxic_labels"),
                         ("jigsaw_wiki.known", "jigsaw_wiki with known labels")):
-        for metric in (("micro_f1", "micro F1", decimal), ("macro_f1", "macro F1", decimal), ("roc_auc", "ROC AUC, mean of the labels", decimal)):
+        for metric in (("roc_auc", "ROC AUC, mean of the labels", decimal), ("micro_f1", "micro F1", decimal), ("macro_f1", "macro F1", decimal)):
             lines.append(scores.line("toxicity-labels-mini{}", "toxicity-labels-fp32", part, title, *metric))
-    thresholds = scores.rows["toxicity-labels-mini", "calibration"]["calibration"]["thresholds"]
-    labels = ["| label | threshold | precision | recall | F1 | comments with it |", "|---|---|---|---|---|---|"]
+    calibration = scores.rows["toxicity-labels-mini", "calibration"]
+    thresholds = calibration["calibration"]["thresholds"]
+    known = {row["label"]: row for row in scores.rows["toxicity-labels-mini", "jigsaw_wiki.known"]["classes"]}
+    labels = ["| label | threshold | wiki_toxic_labels: with it, answered, right | jigsaw_wiki with known labels: with it, answered, right |",
+              "|---|---|---|---|"]
+
+    def counts(row):
+        return f"{row['support']}, {row['answered']}, {round(row['recall'] * row['support'])}"
+
     for row in scores.rows["toxicity-labels-mini", "wiki_toxic_subtypes.test"]["classes"]:
-        labels.append(f"| {row['label']} | {decimal(thresholds.get(row['label'], 0.5))} | {decimal(row['precision'])} | {decimal(row['recall'])} | "
-                      f"{decimal(row['f1'])} | {row['support']} |")
-    return {"scores": "\n".join(lines), "scores per label": "\n".join(labels)}
+        label = row["label"]
+        threshold = f"{decimal(thresholds[label])}" if label in thresholds else "0.5, not fitted"
+        labels.append(f"| {label} | {threshold} | {counts(row)} | {counts(known[label])} |")
+    support = {row["label"]: row["support"] for row in calibration["classes"]}
+    return {"scores": "\n".join(lines), "scores per label": "\n".join(labels),
+            "fitted labels": ", ".join(f"`{label}`" for label in support if label in thresholds),
+            "other labels": ", ".join(f"`{label}` ({count})" for label, count in support.items() if label not in thresholds),
+            "least positives": calibration["calibration"]["fitted"].get("min_positives", 1)}
 
 
-def speed(program, model, comments):
-    best, rows = 0, 0
-    for _ in range(4):  # the first run packs the weights
-        start = time.monotonic()
-        answers = subprocess.run([program, "predict", model, comments, "--device", "cpu", "--output-format", "labels", "--quiet"],
-                                 capture_output=True, text=True, check=True)
-        rows = answers.stdout.count("\n")
-        best = max(best, rows / (time.monotonic() - start))
-    cpu = re.search("CPU: (.*)", subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout)[1]
-    return f"{best:,.0f} comments per second through `predict`, start included ({rows:,} comments of {pathlib.Path(comments).parent.name}; CPU: {cpu})."
+def start_fields(scores):
+    """Of convseq-mini: span filling, and what it is worth as a start."""
+    examples = scores.rows["convseq-mini", "spans"]["examples"]
+    lines = ["| text | filled |", "|---|---|", *(f"| `{each['source']}` | {each['filled']} |" for each in examples)]
+    tuned = json.loads((ROOT / "bench/results/finetune-from-mini-aarch64-2cores.json").read_text())
+    means = {row["name"]: row["value"] for row in tuned["results"] if "seeds" in row}
+    return {"validation": decimal(scores.rows["convseq-mini", "pretraining"]["best_validation"]), "examples": "\n".join(lines),
+            "trec6 pretrained": f"{means['trec6_pretrained']:.1f}", "trec6 scratch": f"{means['trec6_scratch']:.1f}"}
 
 
-def spans(program, model):
-    answers = subprocess.run([program, "predict", model, "-", "--device", "cpu", "--output-format", "labels", "--max-target-tokens", "16", "--quiet"],
-                             input="\n".join(SPANS) + "\n", capture_output=True, text=True, check=True).stdout.splitlines()
-    return "\n".join(["| text | answer |", "|---|---|", *(f"| `{text}` | `{answer}` |" for text, answer in zip(SPANS, answers, strict=True))])
+def common_fields(scores):
+    pretrain = scores.rows["convseq-mini", "pretraining"]
+    fields = {"steps": pretrain["step"], "tokens": f"{pretrain['source_tokens'] / 1e6:,.0f} million",
+              "training": f"Commit {pretrain['commit']}. Pre-training took {pretrain['step']:,} steps and {pretrain['seconds'] / 60:.1f} minutes on one "
+                          f"{pretrain['gpu']}; fine-tuning of toxicity-mini at a peak learning rate of "
+                          f"{scores.rows['toxicity-mini', 'learning_rate']['value']}, chosen on validation, with linear decay."}
+    for file, counts in scores.rows["comments", "selection"]["files"].items():
+        fields |= {f"rows of {file}": f"{counts['rows']:,}", f"toxic rows of {file}": f"{counts['toxic']:,}"}
+    for name in ("convseq-mini", "toxicity-mini", "toxicity-labels-mini"):
+        fields[f"size of {name}"] = f"{scores.rows[name, 'size']['bytes'] / 1e6:.1f}"
+    return fields
 
 
 def fill(template, fields):
@@ -118,43 +154,35 @@ def fill(template, fields):
     return re.sub(r"\{\{([^}]*)\}\}", lambda match: str(fields[match[1]]), template)
 
 
+def cards():
+    """Yields (file, text)."""
+    scores = Scores(MODELS / "scores.jsonl")
+    check_calibration(scores)
+    common = common_fields(scores)
+    fields = {"convseq-mini": start_fields(scores), "toxicity-mini": filter_fields(scores), "toxicity-labels-mini": label_fields(scores)}
+    for name, own in fields.items():
+        template = (TEMPLATES / f"{name}.md").read_text(encoding="utf-8")
+        yield MODELS / name / "README.md", fill(template, {**common, "size": common[f"size of {name}"], **own})
+    for name in ("README.md", "SOURCES.md"):
+        yield MODELS / name, fill((TEMPLATES / name).read_text(encoding="utf-8"), common)
+
+
+def check_calibration(scores):
+    for name in ("toxicity-mini", "toxicity-labels-mini"):
+        file = MODELS / name / "calibration.json"
+        if json.loads(file.read_text()) != scores.rows[name, "calibration"]["calibration"]:
+            sys.exit(f"{file}: is not the calibration with which the model was scored")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=pathlib.Path)
-    parser.add_argument("comments")
-    parser.add_argument("--program", default="build/convseq")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("models"))
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    scores = Scores(options.run / "scores.jsonl")
-    pretrain = json.loads((options.run / "pretrain.json").read_text())
-    version = re.search("commit (\\S+)", (options.run / "version.txt").read_text())[1]
-    rate = re.search("toxicity-([0-9.]+)-", scores.rows["toxicity-mini", "size"]["model"])[1]
-    selected = {}  # "comments.train.jsonl: 212537 rows, 31112 toxic"
-    for file, rows, toxic in re.findall(r"(\S+)\.jsonl: (\d+) rows, (\d+) toxic", (options.run / "selection.txt").read_text()):
-        selected |= {f"rows of {file}": f"{int(rows):,}", f"toxic rows of {file}": f"{int(toxic):,}"}
-    common = {**selected, "steps": pretrain["step"], "tokens": f"{pretrain['source_tokens'] / 1e6:,.0f} million",
-              "training": f"Commit {version}. Pre-training took {pretrain['step']:,} steps and {pretrain['seconds'] / 60:.1f} minutes; "
-                          f"fine-tuning at a peak learning rate of {rate}, chosen on validation, with linear decay."}
-    models = {name: options.out / name for name in ("convseq-mini", "toxicity-mini", "toxicity-labels-mini")}
-    for name, folder in models.items():
-        shutil.copytree(options.run / "models" / name, folder, ignore=shutil.ignore_patterns("packed-*"), dirs_exist_ok=True)
-        common[f"size of {name}"] = f"{sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.1f}"
-    identity = subprocess.run([sys.executable, HERE / "identity_check.py", models["toxicity-mini"], "--program", options.program],
-                              capture_output=True, text=True, check=True).stdout.strip()
-    fields = {"convseq-mini": {"validation": decimal(pretrain["best_validation"]), "examples": spans(options.program, models["convseq-mini"])},
-              "toxicity-mini": {**filter_fields(scores), "identity table": identity,
-                                "speed": speed(options.program, models["toxicity-mini"], options.comments)},
-              "toxicity-labels-mini": label_fields(scores)}
-    for name, folder in models.items():
-        template = (HERE / "model_cards" / f"{name}.md").read_text(encoding="utf-8")
-        card = fill(template, {**common, "size": common[f"size of {name}"], **fields[name]})
-        (folder / "README.md").write_text(card, encoding="utf-8")
-    for name in ("README.md", "SOURCES.md"):
-        (options.out / name).write_text(fill((HERE / "model_cards" / name).read_text(encoding="utf-8"), common), encoding="utf-8")
-    with open(options.out / "scores.jsonl", "w", encoding="utf-8") as file:
-        for row in scores.rows.values():  # without the paths of the machine that trained
-            kept = {key: value for key, value in row.items() if key not in ("model", "out", "files")}
-            file.write(json.dumps(kept) + "\n")
+    for file, text in cards():
+        if not options.check:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file}: is not what tools/write_model_cards.py writes; run it, and commit the change")
 
 
 main()
