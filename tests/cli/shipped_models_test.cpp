@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "convseq/base/file/json_file.h"
@@ -20,10 +21,9 @@ constexpr const char* kInsultAndThanks =
 // The models under models/, as a clone has them.
 class ShippedModels : public ::testing::Test {
  protected:
-  // A copy, since predict writes its packed weights beside the model. Empty if it is not shipped.
+  // A copy, since predict writes its packed weights beside the model.
   fs::path copy_of(const std::string& name) const {
     const fs::path model = fs::path(CONVSEQ_SOURCE_DIR) / "models" / name;
-    if (!fs::exists(model / "model.safetensors")) return {};
     fs::create_directory(folder_ / name);
     for (const auto& file : fs::directory_iterator(model)) {
       if (file.path().extension() == ".bin") continue;  // packed weights
@@ -51,8 +51,8 @@ class ShippedModels : public ::testing::Test {
 TEST_F(ShippedModels, EachHasACardAndAtMostTenMegabytes) {
   for (const char* name : {"convseq-mini", "toxicity-mini", "toxicity-labels-mini"}) {
     const fs::path model = copy_of(name);
-    if (model.empty()) GTEST_SKIP() << "models/" << name << " is not here";
     EXPECT_TRUE(fs::exists(model / "README.md")) << name;
+    EXPECT_TRUE(fs::exists(model / "model.safetensors")) << name;
     uintmax_t bytes = 0;
     for (const auto& file : fs::directory_iterator(model)) bytes += file.file_size();
     EXPECT_LE(bytes, 10'000'000u) << name;
@@ -60,41 +60,46 @@ TEST_F(ShippedModels, EachHasACardAndAtMostTenMegabytes) {
 }
 
 TEST_F(ShippedModels, TheFilterTellsAnInsultFromThanks) {
-  const fs::path model = copy_of("toxicity-mini");
-  if (model.empty()) GTEST_SKIP() << "models/toxicity-mini is not here";
-  const auto answers = predict(model, kInsultAndThanks);
+  const auto answers = predict(copy_of("toxicity-mini"), kInsultAndThanks);
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0]["label"], "toxic");
   EXPECT_EQ(answers[1]["label"], "non-toxic");
-  EXPECT_GT(answers[0]["probabilities"]["toxic"], 0.8);
-  EXPECT_LT(answers[1]["probabilities"]["toxic"], 0.1);
+  EXPECT_GT(answers[0]["probabilities"]["toxic"], 0.99);
+  EXPECT_LT(answers[1]["probabilities"]["toxic"], 0.01);
 }
 
-TEST_F(ShippedModels, TheLabelModelNamesAnInsult) {
-  const fs::path model = copy_of("toxicity-labels-mini");
-  if (model.empty()) GTEST_SKIP() << "models/toxicity-labels-mini is not here";
-  const auto answers = predict(model, kInsultAndThanks);
+TEST_F(ShippedModels, TheLabelModelCallsAnInsultNeitherThreatNorHate) {
+  const auto answers = predict(copy_of("toxicity-labels-mini"), kInsultAndThanks);
   ASSERT_EQ(answers.size(), 2u);
-  const std::vector<std::string> labels = answers[0]["labels"];
-  EXPECT_NE(std::find(labels.begin(), labels.end(), "insult"), labels.end());
+  const std::set<std::string> labels = answers[0]["labels"];
+  EXPECT_TRUE(labels.contains("toxic") && labels.contains("insult")) << answers[0];
+  EXPECT_FALSE(labels.contains("threat") || labels.contains("identity_hate")) << answers[0];
   EXPECT_EQ(answers[1]["labels"], Json::array());
 }
 
 TEST_F(ShippedModels, ThePretrainedModelFillsSpans) {
-  const fs::path model = copy_of("convseq-mini");
-  if (model.empty()) GTEST_SKIP() << "models/convseq-mini is not here";
-  const auto answers = predict(
-      model, "The river runs <extra_id_0> the sea, and the town lies on <extra_id_1> banks.\n");
+  const auto answers =
+      predict(copy_of("convseq-mini"),
+              "The river runs <extra_id_0> the sea, and the town lies on <extra_id_1> banks.\n");
   ASSERT_EQ(answers.size(), 1u);
-  const std::string text = answers[0]["text"];
+  const std::string text = answers[0]["text"], filled = answers[0]["filled"];
   EXPECT_TRUE(text.starts_with("<extra_id_0> ")) << text;
   EXPECT_NE(text.find("<extra_id_1> "), text.npos) << text;
+  EXPECT_EQ(text.find("<extra_id_2>"), text.npos) << text;
+  EXPECT_TRUE(filled.starts_with("The river runs ") && filled.ends_with(" banks.")) << filled;
+  EXPECT_EQ(filled.find("<extra_id"), filled.npos) << filled;
+}
+
+TEST_F(ShippedModels, PackedWeightsAreNoPartOfTheRepository) {
+  const auto files =
+      testing::run_shell("git -C " CONVSEQ_SOURCE_DIR " ls-files models/ 2> /dev/null");
+  if (files.exit_code != 0) GTEST_SKIP() << "no git repository";
+  EXPECT_EQ(files.output.find("packed-"), std::string::npos) << files.output;
 }
 
 #ifdef CONVSEQ_TRAINS
 TEST_F(ShippedModels, FineTuningStartsFromThePretrainedModel) {
   const fs::path model = copy_of("convseq-mini");
-  if (model.empty()) GTEST_SKIP() << "models/convseq-mini is not here";
   const auto table =
       folder_.file("a.csv", "text,label\nfine,good\npoor,bad\nnice,good\nawful,bad\n");
   const auto outcome = run_convseq(fmt::format(
