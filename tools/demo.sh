@@ -37,16 +37,16 @@ TEXT
   }'
 echo; echo "The report, with intervals and plots: $out/report.html"
 
-[ -f "$filter/model.safetensors" ] || exit 0
 echo; echo "Five comments and the model $filter:"
 comments="$out/comments.txt"
 cat > "$comments" <<'TEXT'
 Thank you, the new introduction is much easier to follow.
 You are a pathetic idiot, and everything you write is garbage.
-Could somebody add a source for the second paragraph?
-Shut up, you stupid clown, nobody wants you here.
-I disagree with the last change, but let us talk about it first.
+This paragraph is rubbish, and so is its source.
+Go back to school before you edit here.
+Please stop calling each other idiots.
 TEXT
 "$program" predict "$filter" "$comments" --output-format tsv --quiet | awk -F '\t' '
   NR == 1 { for (i = 3; i <= NF; ++i) column[$i] = i }
   NR > 1 { printf "  %-10s %.2f\n", $2, $column[$2] }' | paste -d ' ' - "$comments"
+echo "It goes by the words, so the last answer is wrong: $filter/README.md has scores and limits."
