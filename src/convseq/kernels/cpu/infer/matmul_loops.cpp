@@ -39,14 +39,22 @@ template <int R, int Panels, class Weight>
   const auto weights_at = [&](int vector, int64_t k) CONVSEQ_LAMBDA {
     return load<kLanes>(w + (vector / kVectors * inputs + k) * kPanel + vector % kVectors * kLanes);
   };
+  // One pointer per two rows: more than x86's registers hold would be needed for twelve rows.
+  const float* pairs[(R + 1) / 2];
+  unroll<(R + 1) / 2>([&](auto p) CONVSEQ_LAMBDA {
+    pairs[p.kValue] = x + p.kValue * 2 * inputs;
+    asm("" : "+r"(pairs[p.kValue]));
+  });
   Floats<kLanes> sums[R][kAll] = {};
   for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     // In this order, sums, rows and weights fit the registers.
     if constexpr (kInputs == 1) {
+      int64_t below = k + inputs;  // in the next row
+      asm("" : "+r"(below));
       Floats<kLanes> weights[kAll];
       unroll<kAll>([&](auto v) CONVSEQ_LAMBDA { weights[v.kValue] = weights_at(v.kValue, k); });
       unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-        const float value = x[r.kValue * inputs + k];
+        const float value = pairs[r.kValue / 2][r.kValue % 2 == 0 ? k : below];
         unroll<kAll>([&](auto v) CONVSEQ_LAMBDA {
           auto& sum = sums[r.kValue][v.kValue];
           sum = fma<kLanes>(weights[v.kValue], value, sum);
