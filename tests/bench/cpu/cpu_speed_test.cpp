@@ -47,7 +47,7 @@ CpuSpeed speed_of(CpuPrecision precision, int64_t batch = 32) {
 }  // namespace
 
 TEST(CpuSpeed, MeasuresEveryPrecisionBatchAndLength) {
-  std::vector<CpuPrecision> made;
+  std::vector<CpuPrecision> made, announced;
   CpuSpeedOptions options{.models = {TableEngine::small_config()},
                           .precisions = {CpuPrecision::Int8, CpuPrecision::Fp32},
                           .lengths = {4, 10},
@@ -62,8 +62,10 @@ TEST(CpuSpeed, MeasuresEveryPrecisionBatchAndLength) {
     EXPECT_EQ(config.decoder_layers == 0, made.size() % 2 == 1) << "the encoder comes first";
     return std::make_unique<TableEngine>(TableEngine::small_config());
   };
+  options.before_each = [&](CpuPrecision precision) { announced.push_back(precision); };
   const auto speeds = measure_cpu(options);
   EXPECT_EQ(made.size(), 4u);
+  EXPECT_EQ(announced.size(), 10u);
   ASSERT_EQ(speeds.size(), 10u);
   EXPECT_EQ(speeds[0].rows, 8);
   EXPECT_EQ(speeds[1].rows, 4) << "8 rows of 10 tokens are more than 40";
@@ -74,6 +76,7 @@ TEST(CpuSpeed, MeasuresEveryPrecisionBatchAndLength) {
   for (const CpuSpeed& speed : speeds) {
     EXPECT_GT(speed.ms, 0);
     EXPECT_GT(speed.gigaflops, 0);
+    EXPECT_EQ(speed.precision, announced[static_cast<size_t>(&speed - speeds.data())]);
   }
 }
 

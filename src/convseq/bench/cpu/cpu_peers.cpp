@@ -12,12 +12,6 @@ bool does_the_work_of(const CpuPeer& peer, const CpuSpeed& speed) {
          peer.new_tokens == speed.new_tokens;
 }
 
-std::string row_name(const CpuSpeed& speed) {
-  const std::string model = fmt::format("{}_{}", speed.mixer, name_of(speed.precision));
-  if (speed.new_tokens > 0) return fmt::format("generate_{}_batch_{}", model, speed.batch);
-  return fmt::format("cpu_{}_{}_batch_{}", model, speed.length, speed.batch);
-}
-
 // A batch of one is measured for its latency.
 bool is_latency(const CpuSpeed& speed) { return speed.batch == 1 && speed.new_tokens == 0; }
 

@@ -103,6 +103,12 @@ std::vector<CpuSpeed> planned(const ModelConfig& config, CpuPrecision precision,
 
 }  // namespace
 
+std::string row_name(const CpuSpeed& speed) {
+  const std::string model = fmt::format("{}_{}", speed.mixer, name_of(speed.precision));
+  if (speed.new_tokens > 0) return fmt::format("generate_{}_batch_{}", model, speed.batch);
+  return fmt::format("cpu_{}_{}_batch_{}", model, speed.length, speed.batch);
+}
+
 std::vector<CpuSpeed> measure_cpu(const CpuSpeedOptions& options) {
   std::vector<CpuSpeed> speeds;
   const int64_t each =
@@ -117,6 +123,7 @@ std::vector<CpuSpeed> measure_cpu(const CpuSpeedOptions& options) {
             options.make_engine(generates ? config : with_pooled_head(config), precision);
         for (const CpuSpeed& plan : plans) {
           if (!options.watch(std::ssize(speeds), total, describe(plan))) return speeds;
+          options.before_each(precision);
           speeds.push_back(timed(*engine, plan, options.seconds));
         }
       }

@@ -27,6 +27,7 @@ struct CpuSpeedOptions {
   int64_t new_tokens = 64;
   double seconds = 1;  // per measurement; the median call is reported
   MakeEngine make_engine;
+  std::function<void(CpuPrecision)> before_each = [](CpuPrecision) {};  // measurement
   Watch watch = go_on;
 };
 
@@ -46,7 +47,10 @@ struct CpuSpeed {
   double tokens_per_second() const {
     return examples_per_second() * static_cast<double>(new_tokens);
   }
+  double gigaops_per_second() const { return 1e3 * gigaflops / ms; }
 };
+
+std::string row_name(const CpuSpeed& speed);  // "cpu_light_int8_128_batch_32"
 
 std::vector<CpuSpeed> measure_cpu(const CpuSpeedOptions& options);
 

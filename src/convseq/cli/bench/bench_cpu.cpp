@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "convseq/bench/cpu/cpu_peers.h"
+#include "convseq/bench/cpu/instruction_peak.h"
 #include "convseq/bench/cpu/random_model.h"
 #include "convseq/cli/bench/bench_commands.h"
 #include "convseq/cli/bench/bench_run.h"
@@ -31,16 +32,33 @@ std::unique_ptr<Engine> random_engine(const ModelConfig& config, CpuPrecision pr
                          {.precision = precision, .threads = threads, .keeps_packed_file = false});
 }
 
+// "66% of smmla"
+std::string shares_of(const bench::CpuSpeed& speed,
+                      const std::vector<bench::InstructionPeak>& peaks) {
+  std::string text;
+  for (const bench::InstructionPeak& peak : peaks) {
+    if (peak.precision != speed.precision || speed.new_tokens > 0) continue;
+    text += fmt::format("{}{:.0f}% of {}", text.empty() ? "" : ", ",
+                        100 * speed.gigaops_per_second() / peak.gigaops, peak.instruction);
+  }
+  return text;
+}
+
 void print_table(const std::vector<bench::CpuSpeed>& speeds,
-                 const std::vector<bench::CpuPeer>& peers) {
-  fmt::print("{:<10} {:<9} {:>5} {:>6} {:>10} {:>12} {:>10} {:>8}\n", "mixer", "precision", "batch",
-             "length", "ms", "examples/s", "tokens/s", "GOP/s");
+                 const std::vector<bench::CpuPeer>& peers,
+                 const std::vector<bench::InstructionPeak>& peaks) {
+  for (const bench::InstructionPeak& peak : peaks) {
+    fmt::print("{} peak: {:.1f} GOP/s ({})\n", name_of(peak.precision), peak.gigaops,
+               peak.instruction);
+  }
+  fmt::print("{:<10} {:<9} {:>5} {:>6} {:>10} {:>12} {:>10} {:>8}  {}\n", "mixer", "precision",
+             "batch", "length", "ms", "examples/s", "tokens/s", "GOP/s", "of peak");
   for (const bench::CpuSpeed& speed : speeds) {
-    fmt::print("{:<10} {:<9} {:>5} {:>6} {:>10.2f} {:>12.2f} {:>10} {:>8.1f}\n", speed.mixer,
+    fmt::print("{:<10} {:<9} {:>5} {:>6} {:>10.2f} {:>12.2f} {:>10} {:>8.1f}  {}\n", speed.mixer,
                name_of(speed.precision), speed.batch, speed.length, speed.ms,
                speed.examples_per_second(),
                speed.new_tokens > 0 ? fmt::format("{:.1f}", speed.tokens_per_second()) : "",
-               1e3 * speed.gigaflops / speed.ms);
+               speed.gigaops_per_second(), shares_of(speed, peaks));
     for (const bench::Row& row : bench::rows_of(speed, peers)) {
       if (!row.ratio) continue;
       fmt::print("{:<10} {:.2f}× {} ({:.4g} {})\n", "", *row.ratio, row.peer, *row.peer_value,
@@ -70,12 +88,16 @@ void run(CpuFlags& flags) {
   const auto peers = peers_of(flags);
   BenchRun run(flags.common, "bench cpu");
   options.watch = run.watch();
+  bench::InstructionPeaks peaks(flags.threads);
+  options.before_each = [&](CpuPrecision precision) { peaks.measure(precision); };
   const auto speeds = bench::measure_cpu(options);
   std::vector<bench::Row> rows;
+  for (const bench::InstructionPeak& peak : peaks.peaks()) rows.push_back(row_of(peak));
   for (const bench::CpuSpeed& speed : speeds) {
     for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
+    for (bench::Row& row : peak_rows(speed, peaks.peaks())) rows.push_back(std::move(row));
   }
-  run.finish(rows, [&] { print_table(speeds, peers); });
+  run.finish(rows, [&] { print_table(speeds, peers, peaks.peaks()); });
 }
 
 }  // namespace
@@ -105,7 +127,9 @@ void add_bench_cpu(CLI::App& bench) {
       ->type_name("FILE");
   add_output_flags(*command, flags->common);
   command->footer(
-      "The weights are random. With --peer, each result is followed by its ratio to the fastest "
+      "The weights are random. \"of peak\" is the share of what the instruction of the matmuls can "
+      "do on as many threads, measured in the same run. With --peer, each result is followed by "
+      "its ratio to the fastest "
       "Transformer encoder, to the same graph in another runtime and, in fp32, to the fastest fp32 "
       "peer; for batches of one it is the ratio of the latencies.\nExample:\n  python3 "
       "bench/peer_cpu.py --threads 2 > peers.jsonl\n  convseq bench cpu --threads 2 --peer "

@@ -166,6 +166,19 @@ void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
   block.write(task);
 }
 
+template <class Type>
+float repeat(int64_t times) {
+  configure_tiles();
+  for (int64_t time = 0; time < times; ++time) {
+    unroll<kSumTiles>([&](auto i) CONVSEQ_LAMBDA {
+      Type::template multiply<i.kValue, kFirstRowTile + i.kValue / 2,
+                              kFirstWeightTile + i.kValue % 2>();
+    });
+  }
+  asm volatile("tilerelease");
+  return 0;
+}
+
 // R int8 rows by V panels with vpdpbusd: tiles would be nearly empty. The sums are exact, and so
 // the same.
 template <int R, int V>
@@ -237,7 +250,8 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .row_tile = kTile,
                                    .row_group = 64,
                                    .instruction_rows = kTile},
-                                  multiply_int8};
+                                  multiply_int8,
+                                  {"tdpbusd", kSumTiles * 32768, repeat<Int8Tiles>}};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kTile,
                                    .group = 2,
@@ -246,6 +260,7 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .row_tile = kTile,
                                    .row_group = 32,
                                    .instruction_rows = kTile},
-                                  multiply<Bf16Tiles>};
+                                  multiply<Bf16Tiles>,
+                                  {"tdpbf16ps", kSumTiles * 16384, repeat<Bf16Tiles>}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -19,6 +19,7 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .group = 2,
                                    .input_multiple = 4,
                                    .element = RowElement::Bf16},
-                                  multiply_dots<Bf16Dots>};
+                                  multiply_dots<Bf16Dots>,
+                                  {"vdpbf16ps", kLoopSums * 64, repeat_dots<Bf16Dots>}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include "convseq/kernels/cpu/infer/instruction_loop.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
@@ -43,6 +44,11 @@ template <class Type, int R, int Panels>
     });
   });
   write_sums<Type, R, kVectors, 16>(task, row, R, column, sums);
+}
+
+template <class Type>
+float repeat_dots(int64_t times) {
+  return repeat_multiply<typename Type::Sums, __m512i>(times, Type::multiply);
 }
 
 template <class Type>

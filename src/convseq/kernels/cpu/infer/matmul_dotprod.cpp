@@ -1,5 +1,6 @@
 #include <arm_neon.h>
 
+#include "convseq/kernels/cpu/infer/instruction_loop.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
@@ -47,6 +48,12 @@ void multiply(const MatmulTask& task) {
           CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
+float repeat(int64_t times) {
+  return repeat_multiply<int32x4_t, int8x16_t>(
+      times, [](int32x4_t sum, int8x16_t x, int8x16_t w)
+                 CONVSEQ_LAMBDA { return vdotq_laneq_s32(sum, w, x, 0); });
+}
+
 }  // namespace
 
 const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
@@ -54,6 +61,7 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .group = kGroup,
                                    .input_multiple = kInputs,
                                    .element = RowElement::Int8},
-                                  multiply};
+                                  multiply,
+                                  {"sdot", kLoopSums * 32, repeat}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

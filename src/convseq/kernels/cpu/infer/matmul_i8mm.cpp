@@ -1,5 +1,6 @@
 #include <arm_neon.h>
 
+#include "convseq/kernels/cpu/infer/instruction_loop.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
@@ -90,6 +91,12 @@ void multiply(const MatmulTask& task) {
           });
 }
 
+template <class Type>
+float repeat(int64_t times) {
+  using Values = decltype(Type::load_pair(nullptr));
+  return repeat_multiply<typename Type::Sums, Values>(times, Type::multiply);
+}
+
 }  // namespace
 
 const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
@@ -100,7 +107,8 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .row_tile = kRows,
                                    .row_group = 8,
                                    .instruction_rows = 2},
-                                  multiply<Int8Pairs>};
+                                  multiply<Int8Pairs>,
+                                  {"smmla", kLoopSums * 64, repeat<Int8Pairs>}};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kPanel,
                                    .group = 4,
@@ -109,6 +117,7 @@ const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .row_tile = kRows,
                                    .row_group = 4,
                                    .instruction_rows = 2},
-                                  multiply<Bf16Pairs>};
+                                  multiply<Bf16Pairs>,
+                                  {"bfmmla", kLoopSums * 32, repeat<Bf16Pairs>}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "convseq/kernels/packed_matmul.h"
+#include "convseq/kernels/matmul_instruction.h"
 
 // What packing, quantisation and the matmul loops of an instruction set agree on.
 namespace convseq::kernels {
@@ -45,6 +45,7 @@ struct MatmulTask {
 struct MatmulKernel {
   MatmulFormat format = {};
   void (*multiply)(const MatmulTask& task);
+  MatmulInstruction instruction = {};
 };
 
 const MatmulKernel& matmul_kernel(WeightType type, CpuLevel level);

@@ -45,4 +45,12 @@ const MatmulKernel& matmul_kernel(WeightType type, CpuLevel level) {
   }
 }
 
+std::vector<MatmulInstruction> matmul_instructions(WeightType type, CpuLevel level) {
+  std::vector<MatmulInstruction> instructions = {matmul_kernel(type, level).instruction};
+  if (level == CpuLevel::Amx && type != WeightType::Fp32) {
+    instructions.push_back(matmul_kernel(type, CpuLevel::Avx512Bf16).instruction);
+  }
+  return instructions;
+}
+
 }  // namespace convseq::kernels

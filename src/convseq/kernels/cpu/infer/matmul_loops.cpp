@@ -1,3 +1,4 @@
+#include "convseq/kernels/cpu/infer/instruction_loop.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
@@ -116,17 +117,41 @@ void multiply_ints(const MatmulTask& task) {
           CONVSEQ_LAMBDA { int_tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
+#if defined(__aarch64__)
+constexpr const char *kFloatInstruction = "fmla", *kIntInstruction = "mla";
+#elif defined(__FMA__)
+constexpr const char *kFloatInstruction = "vfmadd", *kIntInstruction = "vpmulld";
+#else
+constexpr const char *kFloatInstruction = "mulps", *kIntInstruction = "pmuludq";
+#endif
+
+float repeat_floats(int64_t times) {
+  return repeat_multiply<Floats<kLanes>, Floats<kLanes>>(
+      times, [](Floats<kLanes> sum, Floats<kLanes> x, Floats<kLanes> w)
+                 CONVSEQ_LAMBDA { return fma<kLanes>(x, w, sum); });
+}
+
+float repeat_ints(int64_t times) {
+  return repeat_multiply<Ints, Ints>(
+      times, [](Ints sum, Ints x, Ints w) CONVSEQ_LAMBDA { return sum + x * w; });
+}
+
+constexpr int64_t kLoopOperations = 2 * kLoopSums * kLanes;
+
 }  // namespace
 
 const MatmulKernel kFp32Matmul = {{.weight_bytes = 4, .panel = kPanel, .input_multiple = kInputs},
-                                  multiply_floats<float>};
+                                  multiply_floats<float>,
+                                  {kFloatInstruction, kLoopOperations, repeat_floats}};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kPanel,
                                    .input_multiple = kInputs,
                                    .element = RowElement::Fp32OfBf16},
-                                  multiply_floats<Bf16>};
+                                  multiply_floats<Bf16>,
+                                  {kFloatInstruction, kLoopOperations, repeat_floats}};
 const MatmulKernel kInt8Matmul = {
     {.weight_bytes = 1, .panel = kPanel, .input_multiple = 8, .element = RowElement::Int8},
-    multiply_ints};
+    multiply_ints,
+    {kIntInstruction, kLoopOperations, repeat_ints}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

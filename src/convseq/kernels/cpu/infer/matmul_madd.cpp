@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "convseq/kernels/cpu/infer/instruction_loop.h"
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
@@ -65,6 +66,11 @@ void multiply_pairs(const MatmulTask& task) {
           CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
+float repeat(int64_t times) {
+  return repeat_multiply<Ints, Ints>(
+      times, [](Ints sum, Ints x, Ints w) CONVSEQ_LAMBDA { return sum + multiply(x, w); });
+}
+
 }  // namespace
 
 const MatmulKernel kInt8MaddMatmul = {{.weight_bytes = 1,
@@ -72,6 +78,7 @@ const MatmulKernel kInt8MaddMatmul = {{.weight_bytes = 1,
                                        .group = kGroup,
                                        .input_multiple = 8,
                                        .element = RowElement::Int16},
-                                      multiply_pairs};
+                                      multiply_pairs,
+                                      {"vpmaddwd", kLoopSums* kLanes * 4, repeat}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL

@@ -24,6 +24,7 @@ const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .group = 4,
                                    .input_multiple = 8,
                                    .element = RowElement::Uint8},
-                                  multiply_dots<Int8Dots>};
+                                  multiply_dots<Int8Dots>,
+                                  {"vpdpbusd", kLoopSums * 128, repeat_dots<Int8Dots>}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL
