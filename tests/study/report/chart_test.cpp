@@ -36,6 +36,12 @@ TEST(ReportChart, OneValueAloneAndNoneAtAllHaveAxes) {
   }
 }
 
+TEST(ReportChart, SeedsAreSmallPointsBesideTheMean) {
+  LineChart chart{.x_label = "x", .y_label = "y"};
+  chart.series = {{"light", {{1, 2, Interval{1, 3}, {1, 2, 3}}, {2, 3, Interval{2, 4}, {3}}}}};
+  EXPECT_EQ(count_of(draw(chart), "<circle"), 2 + 4 + 1);  // means, seeds, legend
+}
+
 TEST(ReportChart, LinesJoinThePointsOfASeries) {
   const LineChart chart{.x_label = "length",
                         .y_label = "speed",

@@ -47,6 +47,14 @@ TEST(ReportFigures, SayWhatTheIntervalCounts) {
   EXPECT_EQ(text_of(Figure{.estimate = estimate, .runs = 1}), "84.3 ± – (1) ‡ °");
 }
 
+TEST(ReportFigures, ADifferenceSaysWhatItsIntervalDoesNotCount) {
+  Estimate estimate{.value = 0.01, .interval = {0, 0.02}, .counts_examples = true};
+  EXPECT_EQ(difference_text(estimate), "+1.0 ± 1.0 ‡");
+  estimate.counts_runs = true;
+  EXPECT_EQ(difference_text(estimate), "+1.0 ± 1.0");
+  EXPECT_EQ(share_text(estimate), "1.0 ± 1.0");
+}
+
 TEST(ReportFigures, AFindingNeedsAnIntervalThatExcludesZero) {
   const auto finding = [](double low, double high) {
     return text_of(finding_of({.interval = {low, high}, .counts_runs = true}));

@@ -91,6 +91,46 @@ TEST(StudyReport, PageIsWellFormedAndReachesForNothingOutsideItself) {
   }
 }
 
+TEST(StudyReport, OpensWithTheAnswerOfEveryQuestion) {
+  const Document document = study_document(testing::example_study());
+  const std::string opening = to_markdown({document.title, {document.sections.front()}});
+  for (const char* topic : {"RQ1", "RQ2", "RQ3", "RQ4", "RQ5", "Scale", "Ablations"}) {
+    const auto section = std::find_if(document.sections.begin(), document.sections.end(),
+                                      [&](const Section& each) { return each.topic() == topic; });
+    ASSERT_NE(section, document.sections.end()) << topic;
+    EXPECT_FALSE(section->answer.empty()) << topic;
+    EXPECT_NE(opening.find(std::string("\n") + topic + ": " + section->answer), opening.npos);
+  }
+}
+
+TEST(StudyReport, ComparesWithATransformerThatIsAChangedPreset) {
+  ReportInput input = testing::example_study();
+  for (Model& model : input.models) {
+    model.changes.emplace_back("d_ff=64");
+  }
+  const Document document = study_document(input);
+  EXPECT_EQ(document.sections[2].topic(), "RQ2");
+  EXPECT_NE(document.sections[2].answer.find("light is higher on"), std::string::npos);
+}
+
+TEST(StudyReport, SaysWhatWasSetDifferentlyBetweenSizes) {
+  ReportInput input = testing::example_study();
+  for (CellResult& result : input.results) {
+    const bool large = result.inputs["model"]["d_model"] == 512;
+    result.inputs["settings"] = {{"schedule", large ? "linear" : "constant"}, {"epochs", 3}};
+  }
+  const std::string text = to_markdown(study_document(input));
+  EXPECT_NE(text.find("fine-tuning schedule (constant, linear)"), text.npos);
+  EXPECT_EQ(text.find("fine-tuning epochs"), text.npos);
+}
+
+TEST(StudyReport, SaysHowMuchOfTheStudyIsThere) {
+  ReportInput input = testing::example_study();
+  std::erase_if(input.results, [](const CellResult& result) { return result.model == "dynamic"; });
+  const std::string text = to_markdown(study_document(input));
+  EXPECT_NE(text.find("| main | RQ1, RQ2, RQ3, RQ5 | 72 | 48 | dynamic |"), text.npos);
+}
+
 TEST(StudyReport, NamesCollapsedRunsAndFailedCells) {
   const std::string text = to_markdown(study_document(testing::example_study()));
   EXPECT_NE(text.find("| main | dynamic | scratch | sst2 | 1 of 5 |"), text.npos);

@@ -103,6 +103,25 @@ TEST(ReportSystems, RunsThatWereNotChosenOrFailedAreNoScores) {
   EXPECT_TRUE(Systems(input).all().empty());
 }
 
+TEST(ReportSystems, AChangeOfADifferenceIsPairedOnTheExamples) {
+  const ReportInput input = testing::example_study();
+  const Systems systems(input);
+  const auto on = [&](const char* model, Start start) {
+    std::vector<const System*> found;
+    for (const char* task : {"sst2", "cogs"}) {
+      found.push_back(systems.find(model, start, task, {"RQ1"}));
+    }
+    return found;
+  };
+  const auto a = on("light", Start::Pretrained), b = on("transformer", Start::Pretrained);
+  const auto c = on("light", Start::Scratch), d = on("transformer", Start::Scratch);
+  const Estimate change = mean_over_tasks({{a, 1}, {b, -1}, {c, -1}, {d, 1}});
+  EXPECT_NEAR(change.value, mean_over_tasks(a, b).value - mean_over_tasks(c, d).value, 1e-12);
+  const Estimate none = mean_over_tasks({{c, 1}, {d, -1}, {c, -1}, {d, 1}});
+  EXPECT_NEAR(none.value, 0, 1e-12);
+  EXPECT_EQ(finding_of(none), Finding::Undecided);
+}
+
 TEST(ReportSystems, PretrainingSeedsAreTheGroupsOfPretrainedRuns) {
   const ReportInput input = testing::example_study();
   const Systems systems(input);

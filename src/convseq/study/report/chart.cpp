@@ -189,6 +189,7 @@ std::string draw(const LineChart& chart) {
     for (const auto& point : series.points) {
       x_axis.include(point.x);
       y_axis.include(point.y);
+      for (const double seed : point.seeds) y_axis.include(seed);
       if (!point.interval) continue;
       y_axis.include(point.interval->low);
       y_axis.include(point.interval->high);
@@ -214,6 +215,9 @@ std::string draw(const LineChart& chart) {
       if (point.interval) {
         svg += line(x, y_axis.place(point.interval->low), x, y_axis.place(point.interval->high),
                     stroke(colour_of(i), 1.5));
+      }
+      for (const double seed : point.seeds) {
+        svg += dot(x + 4, y_axis.place(seed), 1.5, colour_of(i), 0.7);
       }
       if (chart.series[i].points.size() <= 20) svg += dot(x, y, 3, colour_of(i));
     }

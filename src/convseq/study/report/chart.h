@@ -35,6 +35,7 @@ struct LineChart {
     double x = 0;
     double y = 0;
     std::optional<Interval> interval = {};
+    std::vector<double> seeds = {};
   };
   struct Series {
     std::string title;

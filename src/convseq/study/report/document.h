@@ -41,6 +41,12 @@ using Block = std::variant<Paragraph, Table, Plot>;
 struct Section {
   std::string title;
   std::vector<Block> blocks = {};
+  std::string answer = {};  // in a few sentences: the first paragraph
+
+  void add_answer(const std::string& sentence) {
+    answer += (answer.empty() || sentence.empty() ? "" : " ") + sentence;
+  }
+  std::string topic() const { return title.substr(0, title.find(':')); }  // "RQ1"
 };
 
 struct Document {

@@ -9,17 +9,20 @@ namespace {
 
 constexpr double kNoise = 1e-7;  // of the last digit shown; far above what summing adds
 
-std::string marks_of(const Figure& figure) {
-  std::string marks;
-  if (figure.collapsed > 0) marks += fmt::format(" †{}", figure.collapsed);
-  if (!figure.estimate.counts_runs) marks += " ‡";
-  if (!figure.estimate.counts_examples) marks += " °";
-  return marks;
+// What the interval does not count.
+std::string marks_of(const Estimate& estimate) {
+  return fmt::format("{}{}", estimate.counts_runs ? "" : " ‡",
+                     estimate.counts_examples ? "" : " °");
 }
 
 std::string half_width(const Estimate& estimate) {
   const bool known = estimate.counts_runs || estimate.counts_examples;
   return known ? percent(estimate.half_width()) : kMissing;
+}
+
+// An interval that is wider than the scale of shares says no more than that.
+std::string share_half_width(const Estimate& estimate) {
+  return estimate.half_width() > 0.5 ? ">50" : half_width(estimate);
 }
 
 }  // namespace
@@ -70,17 +73,20 @@ std::string text_of(const Figure& figure) {
   const std::string seeds = figure.pretrainings > 0
                                 ? fmt::format("{}/{}", figure.runs, figure.pretrainings)
                                 : std::to_string(figure.runs);
-  return fmt::format("{} ({}){}", share_text(figure.estimate), seeds, marks_of(figure));
+  const std::string collapsed = figure.collapsed > 0 ? fmt::format(" †{}", figure.collapsed) : "";
+  return fmt::format("{} ± {} ({}){}{}", percent(figure.estimate.value),
+                     share_half_width(figure.estimate), seeds, collapsed,
+                     marks_of(figure.estimate));
 }
 
 std::string share_text(const Estimate& estimate) {
-  // An interval that is wider than the scale says no more than that.
-  const bool too_wide = estimate.half_width() > 0.5;
-  return fmt::format("{} ± {}", percent(estimate.value), too_wide ? ">50" : half_width(estimate));
+  return fmt::format("{} ± {}{}", percent(estimate.value), share_half_width(estimate),
+                     marks_of(estimate));
 }
 
 std::string difference_text(const Estimate& estimate) {
-  return fmt::format("{} ± {}", with_sign(100 * estimate.value, 1), half_width(estimate));
+  return fmt::format("{} ± {}{}", with_sign(100 * estimate.value, 1), half_width(estimate),
+                     marks_of(estimate));
 }
 
 Finding finding_of(const Estimate& difference) {

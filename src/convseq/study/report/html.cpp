@@ -74,6 +74,7 @@ std::string to_html(const Document& document) {
     if (!section.title.empty()) {
       text += fmt::format("<h2 id=\"section-{}\">{}</h2>\n", i, escape_markup(section.title));
     }
+    if (!section.answer.empty()) text += html_of(Paragraph{section.answer});
     for (const Block& block : section.blocks) {
       text += std::visit([](const auto& each) { return html_of(each); }, block);
     }

@@ -53,6 +53,7 @@ std::string to_markdown(const Document& document) {
   std::string text = "# " + document.title + "\n";
   for (const Section& section : document.sections) {
     if (!section.title.empty()) text += "\n## " + section.title + "\n";
+    if (!section.answer.empty()) text += "\n" + markdown_of(Paragraph{section.answer});
     for (const Block& block : section.blocks) {
       text += "\n" + std::visit([](const auto& each) { return markdown_of(each); }, block);
     }

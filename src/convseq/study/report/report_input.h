@@ -23,6 +23,7 @@ struct Part {
   std::vector<std::string> questions = {};  // "RQ1": the sections that show it
   std::vector<std::string> models = {};
   std::vector<std::string> tasks = {};
+  int64_t planned_runs = 0;  // at the chosen learning rates; 0: not known
 
   bool asks(const std::vector<std::string>& any) const;
 };

@@ -39,7 +39,9 @@ ReportInput read_report_input(const ReportRequest& request) {
   ReportInput input{
       .name = study.name, .description = study.description, .command = request.command()};
   for (const StudyPart& part : study.parts) {
-    input.parts.push_back({part.name, questions_in(part.question), part.models, part.tasks});
+    const size_t systems = part.models.size() * part.starts.size() * part.tasks.size();
+    input.parts.push_back({part.name, questions_in(part.question), part.models, part.tasks,
+                           static_cast<int64_t>(systems) * part.seeds});
   }
   for (const auto& [name, model] : study.models) {
     input.models.push_back(

@@ -14,20 +14,25 @@ namespace {
 constexpr const char* kReading =
     "How to read a figure: 84.3 ± 1.2 (6/3) is the mean test score in percent of 6 runs from 3 "
     "pre-trainings, with its 95% interval; (5) means 5 runs from scratch, each with its own "
-    "weights. "
-    "The interval counts runs and examples (random effects, Student's t), and pre-trainings where "
-    "there are several; after a single pre-training it does not count how another one would have "
-    "turned out. Differences are paired on the examples. \"Higher\" and \"lower\" mean that the "
-    "interval of the difference excludes 0; no correction is made for the number of comparisons, "
-    "of "
-    "which one in twenty would be found by chance. Marks: †n: n collapsed runs, left out of the "
-    "mean "
-    "unless all collapsed; ‡: one run, so the interval counts examples only; °: no outcomes per "
-    "example for this metric, so the interval counts runs only; –: not there. F1 enters by each "
-    "example's influence on it. The numbers under \"runs\" are rows of the table of runs, which "
-    "names the cells in scores.jsonl.";
+    "weights. The interval counts runs and examples (random effects, Student's t), and "
+    "pre-trainings where there are several; after a single pre-training it does not count how "
+    "another one would have turned out. With two runs Student's t is up to 12.7, so the interval "
+    "is wide. Differences are paired on the examples. \"Higher\" and \"lower\" mean that the "
+    "interval of the difference excludes 0, \"undecided\" that it does not. Of true zeros one in "
+    "twenty would be called a difference by chance; the tables over all tasks also count what "
+    "remains after Bonferroni's correction for all their comparisons.";
 
-Section opening(const ReportInput& input) {
+constexpr const char* kMarks =
+    "Marks: †n: n collapsed runs, left out of the mean unless all collapsed; ‡: one run, also "
+    "of one system in a difference or a mean, whose spread the interval does not count; °: no "
+    "outcomes per example for this metric, so the interval counts runs only; >50: wider than the "
+    "scale; –: not there. F1 enters by each example's "
+    "influence on it. The numbers under \"runs\" are rows of the table of runs, which names the "
+    "cells in scores.jsonl.";
+
+// What the report is made from, what it finds, and how to read it.
+Section opening(const Context& context, const std::vector<Section>& sections) {
+  const ReportInput& input = context.input;
   int64_t finished = 0, failed = 0, collapsed = 0, pretrained = 0;
   for (const CellResult& result : input.results) {
     failed += !result.failed.empty();
@@ -44,7 +49,14 @@ Section opening(const ReportInput& input) {
   section.blocks.emplace_back(Paragraph{fmt::format(
       "{} and {}, of which {} collapsed; {} failed.", counted(pretrained, "pre-training"),
       counted(finished, "fine-tuning run"), collapsed, counted(failed, "cell"))});
+  for (const Section& other : sections) {
+    if (other.answer.empty()) continue;
+    section.blocks.emplace_back(Paragraph{fmt::format("{}: {}", other.topic(), other.answer)});
+  }
+  Table parts = parts_table(context);
+  if (!parts.rows.empty()) section.blocks.emplace_back(std::move(parts));
   section.blocks.emplace_back(Paragraph{kReading});
+  section.blocks.emplace_back(Paragraph{kMarks});
   return section;
 }
 
@@ -67,7 +79,7 @@ Document study_document(const ReportInput& given) {
   sort_results(input.results);
   const Systems systems(input);
   const Context context{input, systems};
-  Document document{fmt::format("Study: {}", input.name), {opening(input)}};
+  std::vector<Section> sections;
   for (const auto make :
        {gain_section, paper_section, cost_section, attention_section, convolution_section,
         scale_section, token_section, ablation_section, distance_section, split_section,
@@ -75,9 +87,10 @@ Document study_document(const ReportInput& given) {
     Section section = make(context);
     if (section.blocks.empty())
       section.blocks.emplace_back(Paragraph{"No scores for this section."});
-    document.sections.push_back(std::move(section));
+    sections.push_back(std::move(section));
   }
-  return document;
+  sections.insert(sections.begin(), opening(context, sections));
+  return {fmt::format("Study: {}", input.name), std::move(sections)};
 }
 
 void write_study_report(const ReportInput& input, const std::filesystem::path& folder) {

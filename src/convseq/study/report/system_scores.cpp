@@ -160,35 +160,45 @@ Figure figure_of(const System& system, const Measure& measure) {
 
 Figure figure_of(const System& system) { return figure_of(system, {main_metric(system)}); }
 
-Estimate difference_of(const System& first, const System& second, const Measure& measure) {
+Estimate difference_of(const System& first, const System& second, const Measure& measure,
+                       double confidence) {
   SystemScores a = scores_of(first, measure), b = scores_of(second, measure);
   if (a.examples() != b.examples()) {
     a = run_means(std::move(a));
     b = run_means(std::move(b));
   }
-  return estimate_difference(a, b);
+  return estimate_difference(a, b, confidence);
+}
+
+Estimate mean_over_tasks(const std::vector<SignedSystems>& terms) {
+  std::deque<SystemScores> scores;  // a deque: references stay valid
+  std::vector<WeightedSystem> sum;
+  const auto tasks = std::ssize(terms.front().systems), count = std::ssize(terms);
+  for (int64_t task = 0; task < tasks; ++task) {
+    std::vector<SystemScores> found;
+    for (const SignedSystems& term : terms) {
+      const System& system = *term.systems[static_cast<size_t>(task)];
+      found.push_back(scores_of(system, {main_metric(system)}));
+    }
+    const bool paired = std::all_of(found.begin(), found.end(), [&](const SystemScores& each) {
+      return each.examples() == found.front().examples();
+    });
+    for (int64_t term = 0; term < count; ++term) {
+      const SignedSystems& own = terms[static_cast<size_t>(term)];
+      SystemScores& own_scores = found[static_cast<size_t>(term)];
+      scores.push_back(paired ? std::move(own_scores) : run_means(std::move(own_scores)));
+      sum.push_back(
+          {&scores.back(), own.sign / static_cast<double>(tasks), task,
+           run_set_of(*own.systems[static_cast<size_t>(task)], -1 - term, count * task + term)});
+    }
+  }
+  return estimate_sum(sum);
 }
 
 Estimate mean_over_tasks(const std::vector<const System*>& first,
                          const std::vector<const System*>& second) {
-  std::deque<SystemScores> scores;  // a deque: references stay valid
-  std::vector<WeightedSystem> sum;
-  const double weight = 1.0 / static_cast<double>(first.size());
-  for (size_t task = 0; task < first.size(); ++task) {
-    const auto number = static_cast<int64_t>(task);
-    scores.push_back(scores_of(*first[task], {main_metric(*first[task])}));
-    sum.push_back({&scores.back(), weight, number, run_set_of(*first[task], -1, 2 * number)});
-    if (second.empty()) continue;
-    SystemScores& a = scores.back();
-    SystemScores b = scores_of(*second[task], {main_metric(*second[task])});
-    if (a.examples() != b.examples()) {
-      a = run_means(std::move(a));
-      b = run_means(std::move(b));
-    }
-    scores.push_back(std::move(b));
-    sum.push_back({&scores.back(), -weight, number, run_set_of(*second[task], -2, 2 * number + 1)});
-  }
-  return estimate_sum(sum);
+  if (second.empty()) return mean_over_tasks(std::vector<SignedSystems>{{first}});
+  return mean_over_tasks(std::vector<SignedSystems>{{first}, {second, -1}});
 }
 
 }  // namespace convseq::report

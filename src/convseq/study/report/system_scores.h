@@ -26,7 +26,18 @@ Figure category_figure(const System& system, const std::string& split, const std
 
 Figure figure_of(const System& system, const Measure& measure);
 Figure figure_of(const System& system);  // the main metric on the test split
-Estimate difference_of(const System& first, const System& second, const Measure& measure);
+Estimate difference_of(const System& first, const System& second, const Measure& measure,
+                       double confidence = kConfidence);
+
+// One system per task, with its sign in a sum.
+struct SignedSystems {
+  std::vector<const System*> systems;
+  double sign = 1;
+};
+
+// The mean over tasks of the signed sum of the main metrics on the test splits. All terms have the
+// same tasks in the same order.
+Estimate mean_over_tasks(const std::vector<SignedSystems>& terms);
 
 // The mean over tasks of first − second, or of first alone where `second` is empty: the main
 // metrics on the test splits.

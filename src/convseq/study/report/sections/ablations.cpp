@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "convseq/study/report/sections/sections.h"
+#include "convseq/base/counted.h"
+#include "convseq/study/report/sections/comparison.h"
 
 namespace convseq::report {
 namespace {
@@ -16,6 +17,32 @@ const System* unchanged(const Context& context, const Model& model, Start start,
     return system != nullptr ? system : context.find(other, start, task);
   }
   return nullptr;
+}
+
+// The mean difference of a model to the unchanged one, over the tasks that both have.
+std::string change_text(const Context& context, const Model& model, Start start) {
+  std::vector<TaskPair> pairs;
+  for (const std::string& task : context.tasks(kAblationQuestions)) {
+    const System* system = context.systems.find(model.name, start, task, kAblationQuestions);
+    const System* other = unchanged(context, model, start, task);
+    if (system != nullptr && other != nullptr) pairs.push_back({task, system, other});
+  }
+  if (pairs.empty()) return "";
+  const Comparison found = compare(model, std::move(pairs));
+  return fmt::format("{} {} ({})", model.name, difference_text(found.mean),
+                     counted(found.tasks(), "task"));
+}
+
+std::string ablation_answer(const Context& context) {
+  std::vector<std::string> texts;
+  for (const Model* model : context.models(kAblationQuestions)) {
+    if (model->changes.empty()) continue;
+    const std::string text = change_text(context, *model, Start::Pretrained);
+    if (!text.empty()) texts.push_back(text);
+  }
+  if (texts.empty()) return "";
+  return fmt::format("Pre-trained, mean difference to the unchanged model: {}.",
+                     fmt::join(texts, "; "));
 }
 
 }  // namespace
@@ -43,7 +70,9 @@ Section ablation_section(const Context& context) {
       }
     }
   }
-  if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
+  if (table.rows.empty()) return section;
+  section.answer = ablation_answer(context);
+  section.blocks.emplace_back(std::move(table));
   return section;
 }
 

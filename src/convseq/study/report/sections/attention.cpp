@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "convseq/study/report/sections/sections.h"
+#include "convseq/base/counted.h"
+#include "convseq/study/report/sections/comparison.h"
 
 namespace convseq::report {
 namespace {
@@ -55,6 +56,36 @@ std::vector<const Model*> compared_models(const Context& context) {
   return models;
 }
 
+// Every model against the Transformer over the tasks of this section, and the models without
+// scores.
+std::string attention_answer(const Context& context, const std::vector<const Model*>& models) {
+  std::vector<std::string> texts, missing;
+  const Model* transformer = models.back();
+  if (!transformer->is_transformer()) return "";
+  for (const Model* model : models) {
+    if (model == transformer) continue;
+    std::vector<TaskPair> pairs;
+    for (const std::string& task : context.tasks(kAttentionQuestions)) {
+      const System* own = find_system(context, *model, task);
+      const System* theirs = find_system(context, *transformer, task);
+      if (own != nullptr && theirs != nullptr) pairs.push_back({task, own, theirs});
+    }
+    if (pairs.empty()) {
+      missing.push_back(model->name);
+      continue;
+    }
+    const Comparison found = compare(*model, std::move(pairs));
+    texts.push_back(fmt::format(
+        "{} ({}) {}, lower on {} of {}", model->name,
+        counted(std::ssize(model->config.encoder_attention_layers), "attention layer"),
+        difference_text(found.mean), found.lower.size(), counted(found.tasks(), "task")));
+  }
+  if (texts.empty()) return "";
+  return fmt::format(
+      "Pre-trained, mean difference to the Transformer: {}.{}", fmt::join(texts, "; "),
+      missing.empty() ? "" : fmt::format(" No scores yet: {}.", fmt::join(missing, ", ")));
+}
+
 }  // namespace
 
 Section attention_section(const Context& context) {
@@ -85,6 +116,7 @@ Section attention_section(const Context& context) {
     if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
   }
   if (section.blocks.empty()) return section;
+  section.answer = attention_answer(context, models);
   section.blocks.insert(
       section.blocks.begin(),
       Paragraph{

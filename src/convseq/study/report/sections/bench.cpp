@@ -1,11 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "convseq/study/report/chart.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -19,9 +20,11 @@ struct Quantity {
   const char* x_label;
 };
 
+constexpr Quantity kTrainingStep = {"step", "_examples", "Training step: examples/s",
+                                    "source tokens"};
 constexpr Quantity kQuantities[] = {
     {"encoder", "_examples", "Encoder alone, forward and backward: examples/s", "source tokens"},
-    {"step", "_examples", "Training step: examples/s", "source tokens"},
+    kTrainingStep,
     {"step", "_peak_memory", "Training step: peak memory, GiB", "source tokens"},
     {"step", "_flops", "Training step: TFLOP per example", "source tokens"},
     {"decode", "", "Decoding: tokens/s", "position of the token"}};
@@ -106,7 +109,45 @@ Table cpu_table(const BenchFile& file) {
   return table;
 }
 
+using Series = LineChart::Series;
+
+// How many times as fast as attention, at the shortest and at the longest length.
+std::string speedup_text(const Series& series, const Series& attention) {
+  return fmt::format("{} {} and {}", series.title,
+                     fixed(series.points.front().y / attention.points.front().y, 2),
+                     fixed(series.points.back().y / attention.points.back().y, 2));
+}
+
+bool same_lengths(const Series& a, const Series& b) {
+  return std::equal(a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
+                    [](const auto& first, const auto& second) { return first.x == second.x; });
+}
+
 }  // namespace
+
+std::string bench_answer(const std::vector<BenchFile>& files) {
+  std::string answer;
+  for (const BenchFile& file : files) {
+    const LineChart chart = chart_of(rows_of(file), kTrainingStep);
+    const auto attention = std::find_if(
+        chart.series.begin(), chart.series.end(),
+        [](const Series& series) { return series.title == name_of(MixerKind::Attention); });
+    if (attention == chart.series.end()) continue;
+    std::vector<std::string> texts;
+    for (const Series& series : chart.series) {
+      if (&series == &*attention || !same_lengths(series, *attention)) continue;
+      texts.push_back(speedup_text(series, *attention));
+    }
+    if (texts.empty()) continue;
+    answer += fmt::format(
+        "{}Examples per second of a training step relative to attention, with {} and with {} "
+        "source "
+        "tokens ({}): {}.",
+        answer.empty() ? "" : " ", grouped(std::llround(attention->points.front().x)),
+        grouped(std::llround(attention->points.back().x)), file.name, fmt::join(texts, "; "));
+  }
+  return answer;
+}
 
 std::vector<Block> bench_blocks(const std::vector<BenchFile>& files) {
   std::vector<Block> blocks;

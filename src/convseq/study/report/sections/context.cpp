@@ -36,6 +36,26 @@ const System* Context::find(const Model& model, Start start, const std::string& 
   return systems.find(model.name, start, task, kMainQuestions);
 }
 
+const CellResult* Context::pretraining_of(const System& system) const {
+  const Json& inputs = system.runs.front()->inputs;
+  if (!inputs.is_object()) return nullptr;
+  const std::string start = inputs.value("start", "");
+  for (const CellResult& result : input.results) {
+    if (result.kind == CellKind::Pretrain && result.id == start) return &result;
+  }
+  return nullptr;
+}
+
+const Model* Context::transformer() const {
+  const Model* found = nullptr;
+  for (const Model* model : models(kMainQuestions)) {
+    if (!model->is_transformer()) continue;
+    if (model->changes.empty()) return model;
+    if (found == nullptr) found = model;
+  }
+  return found;
+}
+
 std::vector<std::string> common_tasks(const Context& context,
                                       const std::vector<const Model*>& models, Start start) {
   std::vector<std::string> tasks = context.tasks(kMainQuestions);
@@ -91,19 +111,23 @@ std::optional<Estimate> difference_to(const System& system, const System* other)
 
 Interval in_percent(const Interval& interval) { return {100 * interval.low, 100 * interval.high}; }
 
-void Tally::add(Finding finding) {
-  ++(finding == Finding::Higher ? higher : finding == Finding::Lower ? lower : neither);
+Interval score_interval(const Estimate& estimate) {
+  const Interval interval = in_percent(estimate.interval);
+  return {std::max(0.0, interval.low), std::min(100.0, interval.high)};
 }
 
-void Tally::add(const Tally& other) {
-  higher += other.higher;
-  lower += other.lower;
-  neither += other.neither;
+std::vector<double> scores_by_run(const System& system, const std::string& metric) {
+  std::vector<double> scores;
+  for (const CellResult* run : system.runs) {
+    scores.push_back(100 * run->splits.at("test").metric(metric));
+  }
+  return scores;
 }
 
-std::string Tally::text() const {
-  return fmt::format("higher on {}, lower on {}, no difference beyond the interval on {} of {}",
-                     higher, lower, neither, total());
+LineChart::Point score_point(double x, const System& system) {
+  const Estimate estimate = figure_of(system).estimate;
+  return {x, 100 * estimate.value, score_interval(estimate),
+          scores_by_run(system, main_metric(system))};
 }
 
 }  // namespace convseq::report

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "convseq/base/counted.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -23,33 +25,52 @@ Field convolutions(const Context& context, Start start) {
   return field;
 }
 
-Table means(const Context& context, const Field& field, Start start) {
-  struct Entry {
-    const Model* model;
-    Estimate mean;
-  };
-  std::vector<Entry> entries;
+struct Rank {
+  const Model* model;
+  Estimate mean;
+  std::optional<Estimate> difference = {};  // to the first
+};
+
+std::vector<Rank> ranking(const Context& context, const Field& field, Start start) {
+  std::vector<Rank> ranks;
   for (const Model* model : field.models) {
-    entries.push_back({model, mean_over_tasks(systems_on(context, *model, start, field.tasks))});
+    ranks.push_back({model, mean_over_tasks(systems_on(context, *model, start, field.tasks))});
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.mean.value > b.mean.value + 1e-9;
-  });
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const Rank& a, const Rank& b) { return a.mean.value > b.mean.value + 1e-9; });
+  const auto best = systems_on(context, *ranks.front().model, start, field.tasks);
+  for (Rank& rank : ranks) {
+    if (&rank == &ranks.front()) continue;
+    rank.difference = mean_over_tasks(systems_on(context, *rank.model, start, field.tasks), best);
+  }
+  return ranks;
+}
+
+Table means(const std::vector<Rank>& ranks, const Field& field, Start start) {
   Table table{fmt::format("Mean test score over the {} tasks that all convolutions have, {}",
                           field.tasks.size(), title_of(start)),
               {"model", "mean", "against the first", "the model is"},
               {}};
-  const auto best = systems_on(context, *entries.front().model, start, field.tasks);
-  for (const Entry& entry : entries) {
-    std::vector<TableCell> row = {entry.model->name, share_text(entry.mean)};
-    std::optional<Estimate> difference;
-    if (&entry != &entries.front()) {
-      difference = mean_over_tasks(systems_on(context, *entry.model, start, field.tasks), best);
-    }
-    add_difference(row, difference);
+  for (const Rank& rank : ranks) {
+    std::vector<TableCell> row = {rank.model->name, share_text(rank.mean)};
+    add_difference(row, rank.difference);
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// The first, and how far behind it the others are.
+std::string best_text(const std::vector<Rank>& ranks, const Field& field, Start start) {
+  std::vector<std::string> others;
+  for (const Rank& rank : ranks) {
+    if (!rank.difference) continue;
+    others.push_back(fmt::format("{} {} ({})", rank.model->name, difference_text(*rank.difference),
+                                 text_of(finding_of(*rank.difference))));
+  }
+  return fmt::format("{}, {} has the highest mean over {}, {}; against it: {}.",
+                     start == Start::Scratch ? "From scratch" : "Pre-trained",
+                     ranks.front().model->name, counted(std::ssize(field.tasks), "task"),
+                     share_text(ranks.front().mean), fmt::join(others, ", "));
 }
 
 Table scores(const Context& context, const Field& field, Start start) {
@@ -76,7 +97,9 @@ Section convolution_section(const Context& context) {
   for (const Start start : {Start::Pretrained, Start::Scratch}) {
     const Field field = convolutions(context, start);
     if (field.models.size() < 2 || field.tasks.empty()) continue;
-    section.blocks.emplace_back(means(context, field, start));
+    const auto ranks = ranking(context, field, start);
+    section.add_answer(best_text(ranks, field, start));
+    section.blocks.emplace_back(means(ranks, field, start));
     section.blocks.emplace_back(scores(context, field, start));
   }
   return section;

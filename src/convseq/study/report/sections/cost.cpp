@@ -1,10 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "convseq/study/report/chart.h"
+#include "convseq/base/counted.h"
 #include "convseq/study/report/sections/sections.h"
 #include "convseq/study/report/side_by_side.h"
 
@@ -132,11 +133,31 @@ std::string score_against(const std::vector<Cost>& costs, const std::string& x_l
   return draw(chart);
 }
 
+// Every other model against the Transformer: FLOPs and mean score.
+std::string cost_answer(const Context& context, const std::vector<Cost>& costs) {
+  const auto baseline = std::find_if(costs.begin(), costs.end(), [&](const Cost& cost) {
+    return cost.model == context.transformer();
+  });
+  std::vector<std::string> texts;
+  for (const Cost& cost : costs) {
+    if (baseline == costs.end() || &cost == &*baseline || baseline->flops <= 0) continue;
+    texts.push_back(fmt::format("{} {}, {}", cost.model->name,
+                                fixed(cost.flops / baseline->flops, 2),
+                                difference_text(mean_over_tasks(cost.systems, baseline->systems))));
+  }
+  if (texts.empty()) return "";
+  return fmt::format(
+      "Pre-training FLOPs relative to the Transformer's, and the difference of the mean score over "
+      "{}: {}.",
+      counted(std::ssize(baseline->systems), "task"), fmt::join(texts, "; "));
+}
+
 }  // namespace
 
 Section cost_section(const Context& context) {
   Section section{"RQ3: quality against time and FLOPs; speed, memory and latency"};
   if (const auto costs = costs_of(context); !costs.empty()) {
+    section.answer = cost_answer(context, costs);
     section.blocks.emplace_back(cost_table(costs));
     section.blocks.emplace_back(Paragraph{
         "Minutes are as they were in the study. A pre-training that shares its device with other "
@@ -152,6 +173,7 @@ Section cost_section(const Context& context) {
              score_against(costs, fmt::format("{} of pre-training and fine-tuning", unit.name),
                            &Cost::total_flops, unit.flops)});
   }
+  section.add_answer(bench_answer(context.input.benches));
   for (Block& block : bench_blocks(context.input.benches))
     section.blocks.push_back(std::move(block));
   return section;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "convseq/study/report/chart.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {

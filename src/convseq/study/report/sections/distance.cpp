@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "convseq/spec/flops.h"
-#include "convseq/study/report/chart.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -70,10 +69,8 @@ void add_family(Section& section, const Context& context, const Part& part, cons
         continue;
       }
       shown.push_back(system);
-      const Figure figure = figure_of(*system);
-      row.emplace_back(text_of(figure));
-      series.points.push_back({static_cast<double>(difficulty), 100 * figure.estimate.value,
-                               in_percent(figure.estimate.interval)});
+      row.emplace_back(text_of(figure_of(*system)));
+      series.points.push_back(score_point(static_cast<double>(difficulty), *system));
     }
     if (shown.empty()) continue;
     row.emplace_back("", run_links(shown));

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "convseq/study/report/chart.h"
 #include "convseq/study/report/paper_results.h"
-#include "convseq/study/report/sections/sections.h"
+#include "convseq/study/report/sections/comparison.h"
 
 namespace convseq::report {
 namespace {
@@ -52,31 +52,6 @@ Table gains_by_task(const Context& context) {
   return table;
 }
 
-// The gain over all tasks by model, after one sentence over all models.
-void add_summary(Section& section, const Context& context) {
-  Table table{"The gain over all tasks", {"model", "tasks", "pre-trained is", "mean gain"}, {}};
-  Tally all;
-  for (const Model* model : context.models(kMainQuestions)) {
-    Tally tally;
-    std::vector<const System*> before, after;
-    for (const std::string& task : context.tasks(kMainQuestions)) {
-      const System* first = context.find(*model, Start::Scratch, task);
-      const System* second = context.find(*model, Start::Pretrained, task);
-      if (first == nullptr || second == nullptr) continue;
-      before.push_back(first);
-      after.push_back(second);
-      tally.add(finding_of(*difference_to(*second, first)));
-    }
-    if (before.empty()) continue;
-    all.add(tally);
-    table.rows.push_back({model->name, std::to_string(before.size()), tally.text(),
-                          difference_text(mean_over_tasks(after, before))});
-  }
-  section.blocks.emplace_back(Paragraph{
-      fmt::format("Against scratch, pre-trained is {} pairs of model and task.", all.text())});
-  section.blocks.emplace_back(std::move(table));
-}
-
 Plot gain_plot(const Context& context) {
   IntervalChart chart{.x_label = "gain from pre-training, points", .zero_line = true};
   const auto models = context.models(kMainQuestions);
@@ -92,8 +67,8 @@ Plot gain_plot(const Context& context) {
                                         models.begin()),
           .value = 100 * gain.value,
           .interval = in_percent(gain.interval)};
-      for (const CellResult* run : pair.after->runs) {
-        mark.seeds.push_back(100 * (run->splits.at("test").metric(measure.metric) - scratch));
+      for (const double score : scores_by_run(*pair.after, measure.metric)) {
+        mark.seeds.push_back(score - 100 * scratch);
       }
       row.marks.push_back(std::move(mark));
     }
@@ -134,7 +109,13 @@ Section gain_section(const Context& context) {
   Section section{"RQ1: does pre-training help convolutions?"};
   Table by_task = gains_by_task(context);
   if (!by_task.rows.empty()) {
-    add_summary(section, context);
+    const auto by_model = pretraining_gains(context);
+    std::vector<std::string> texts;
+    for (const Comparison& gain : by_model) texts.push_back(gain_text(gain));
+    section.answer = fmt::format("Pre-training helps {}.", fmt::join(texts, "; "));
+    section.blocks.emplace_back(comparison_table("Pre-trained against scratch over all tasks",
+                                                 "mean gain", by_model,
+                                                 context.tasks(kMainQuestions).size()));
     section.blocks.emplace_back(gain_plot(context));
     section.blocks.emplace_back(std::move(by_task));
   }

@@ -1,24 +1,13 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "convseq/study/report/chart.h"
 #include "convseq/study/report/paper_results.h"
-#include "convseq/study/report/sections/sections.h"
+#include "convseq/study/report/sections/comparison.h"
 
 namespace convseq::report {
 namespace {
-
-// The Transformer that others are compared with: an unchanged preset if there is one.
-const Model* transformer_of(const Context& context) {
-  const Model* found = nullptr;
-  for (const Model* model : context.models(kMainQuestions)) {
-    if (!model->is_transformer()) continue;
-    if (model->changes.empty()) return model;
-    if (found == nullptr) found = model;
-  }
-  return found;
-}
 
 Table paper_table(const Context& context) {
   Table table{
@@ -80,36 +69,35 @@ Table differences(const Context& context, const Model& transformer, Start start)
   return table;
 }
 
-// The differences over all tasks by model, after one sentence over all pre-trained models.
-void add_summary(Section& section, const Context& context, const Model& transformer) {
-  Table table{"Against the Transformer over all tasks",
-              {"start", "model", "the model is", "mean difference"},
-              {}};
-  Tally pretrained;
-  for (const Start start : {Start::Scratch, Start::Pretrained}) {
-    for (const Model* model : context.models(kMainQuestions)) {
-      if (model == &transformer) continue;
-      const auto tasks = common_tasks(context, {model, &transformer}, start);
-      if (tasks.empty()) continue;
-      const auto ours = systems_on(context, *model, start, tasks);
-      const auto theirs = systems_on(context, transformer, start, tasks);
-      Tally tally;
-      for (size_t i = 0; i < tasks.size(); ++i) {
-        tally.add(finding_of(*difference_to(*ours[i], theirs[i])));
-      }
-      if (start == Start::Pretrained) pretrained.add(tally);
-      table.rows.push_back({title_of(start), model->name, tally.text(),
-                            difference_text(mean_over_tasks(ours, theirs))});
+// Every other model, on the tasks that it and the Transformer have.
+std::vector<Comparison> against(const Context& context, const Model& transformer, Start start) {
+  std::vector<Comparison> found;
+  for (const Model* model : context.models(kMainQuestions)) {
+    if (model == &transformer) continue;
+    std::vector<TaskPair> pairs;
+    for (const std::string& task : common_tasks(context, {model, &transformer}, start)) {
+      pairs.push_back(
+          {task, context.find(*model, start, task), context.find(transformer, start, task)});
     }
+    if (!pairs.empty()) found.push_back(compare(*model, std::move(pairs)));
   }
-  if (table.rows.empty()) return;
-  if (pretrained.total() > 0) {
-    section.blocks.emplace_back(Paragraph{
-        fmt::format("Pre-trained, against the Transformer, the other models are {} pairs of "
-                    "model and task.",
-                    pretrained.text())});
+  return found;
+}
+
+// A table per start, and the answer in words.
+void add_summary(Section& section, const Context& context, const Model& transformer) {
+  for (const Start start : {Start::Pretrained, Start::Scratch}) {
+    const auto found = against(context, transformer, start);
+    if (found.empty()) continue;
+    std::vector<std::string> texts;
+    for (const Comparison& each : found) texts.push_back(standing_text(each));
+    section.add_answer(fmt::format("{} against the Transformer: {}.",
+                                   start == Start::Scratch ? "From scratch" : "Pre-trained",
+                                   fmt::join(texts, "; ")));
+    section.blocks.emplace_back(
+        comparison_table(fmt::format("Against the Transformer over all tasks, {}", title_of(start)),
+                         "mean difference", found, context.tasks(kMainQuestions).size()));
   }
-  section.blocks.emplace_back(std::move(table));
 }
 
 Plot score_plot(const Context& context) {
@@ -121,14 +109,11 @@ Plot score_plot(const Context& context) {
     for (size_t i = 0; i < models.size(); ++i) {
       const System* system = context.find(*models[i], Start::Pretrained, task);
       if (system == nullptr) continue;
-      const std::string metric = main_metric(*system);
       const Estimate estimate = figure_of(*system).estimate;
-      IntervalChart::Mark mark{
-          .series = i, .value = 100 * estimate.value, .interval = in_percent(estimate.interval)};
-      for (const CellResult* run : system->runs) {
-        mark.seeds.push_back(100 * run->splits.at("test").metric(metric));
-      }
-      row.marks.push_back(std::move(mark));
+      row.marks.push_back({.series = i,
+                           .value = 100 * estimate.value,
+                           .interval = score_interval(estimate),
+                           .seeds = scores_by_run(*system, main_metric(*system))});
     }
     if (!row.marks.empty()) chart.rows.push_back(std::move(row));
   }
@@ -142,6 +127,8 @@ Plot score_plot(const Context& context) {
 
 Section paper_section(const Context& context) {
   Section section{"RQ2: are pre-trained convolutions competitive with the Transformer?"};
+  const Model* transformer = context.transformer();
+  if (transformer != nullptr) add_summary(section, context, *transformer);
   if (Table table = paper_table(context); !table.rows.empty()) {
     section.blocks.emplace_back(std::move(table));
     section.blocks.emplace_back(Paragraph{
@@ -149,9 +136,7 @@ Section paper_section(const Context& context) {
         "intervals. Under each heading stands the task of ours that comes closest; test sets and "
         "definitions of the positive class differ, so compare differences, not levels."});
   }
-  const Model* transformer = transformer_of(context);
   if (transformer == nullptr) return section;
-  add_summary(section, context, *transformer);
   if (Plot plot = score_plot(context); !plot.svg.empty())
     section.blocks.emplace_back(std::move(plot));
   for (const Start start : {Start::Pretrained, Start::Scratch}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "convseq/base/counted.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -34,6 +35,24 @@ std::string distinct(const System& system, std::string CellResult::*field) {
   std::set<std::string> found;
   for (const CellResult* run : system.runs) found.insert(run->*field);
   return fmt::format("{}", fmt::join(found, " "));
+}
+
+// How often the best rate was the lowest or the highest of at least three.
+std::string edge_text(const Context& context) {
+  int64_t lowest = 0, highest = 0, several = 0;
+  for (const System& system : context.systems.all()) {
+    std::set<double> rates;
+    for (const CellResult* run : system.choice) rates.insert(run->learning_rate);
+    if (rates.size() < 3) continue;
+    ++several;
+    lowest += system.runs.front()->learning_rate == *rates.begin();
+    highest += system.runs.front()->learning_rate == *rates.rbegin();
+  }
+  if (several == 0) return "";
+  return fmt::format(
+      " Of the {} with three rates or more the lowest was chosen {} and the highest {} times; "
+      "there a rate beyond those tried might have been better.",
+      counted(several, "row"), lowest, highest);
 }
 
 }  // namespace
@@ -70,10 +89,10 @@ Section run_section(const Context& context) {
   if (table.rows.empty()) return section;
   section.blocks.emplace_back(Paragraph{
       "One row per model, start and task. The learning rate was chosen on the validation split "
-      "with "
-      "seed 1. Scores by seed: fine-tuning seed, after the stroke the pre-training seed. A cell is "
-      "the line of scores.jsonl whose \"id\" begins with these digits; its \"inputs\" hold every "
-      "option that the numbers depend on."});
+      "with seed 1. Scores by seed: fine-tuning seed, after the stroke the pre-training seed. A "
+      "cell is the line of scores.jsonl whose \"id\" begins with these digits; its \"inputs\" hold "
+      "every option that the numbers depend on." +
+      edge_text(context)});
   section.blocks.emplace_back(std::move(table));
   return section;
 }

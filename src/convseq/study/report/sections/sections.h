@@ -1,5 +1,6 @@
 #pragma once
 
+#include "convseq/study/report/chart.h"
 #include "convseq/study/report/document.h"
 #include "convseq/study/report/system_scores.h"
 
@@ -14,6 +15,12 @@ struct Context {
   std::vector<const Model*> models(const std::vector<std::string>& questions) const;
   std::vector<std::string> tasks(const std::vector<std::string>& questions) const;
   const System* find(const Model& model, Start start, const std::string& task) const;
+
+  // That a pre-trained system starts from (its first run); null: not among the results.
+  const CellResult* pretraining_of(const System& system) const;
+
+  // That others are compared with: an unchanged preset if there is one; null: none.
+  const Model* transformer() const;
 };
 
 // The comparison of all models on all tasks.
@@ -35,16 +42,11 @@ std::optional<Estimate> difference_to(const System& system, const System* other)
 
 Interval in_percent(const Interval& interval);
 
-// How often a difference was found to be higher, lower or neither.
-struct Tally {
-  int64_t higher = 0, lower = 0, neither = 0;
-
-  int64_t total() const { return higher + lower + neither; }
-  void add(Finding finding);
-  void add(const Tally& other);
-  std::string text()
-      const;  // "higher on 7, lower on 1, no difference beyond the interval on 5 of 13"
-};
+// For plots, in percent: the interval of a score, cut at 0 and 100; the scores of its runs; both
+// with the mean of the main metric as a point.
+Interval score_interval(const Estimate& estimate);
+std::vector<double> scores_by_run(const System& system, const std::string& metric);
+LineChart::Point score_point(double x, const System& system);
 
 Section gain_section(const Context& context);
 Section paper_section(const Context& context);
@@ -60,6 +62,11 @@ Section token_section(const Context& context);
 Section problem_section(const Context& context);
 Section run_section(const Context& context);
 
-std::vector<Block> bench_blocks(const std::vector<BenchFile>& files);  // for cost_section
+// How much of the study the scores hold; no rows: what was planned is not known.
+Table parts_table(const Context& context);
+
+// For cost_section: tables and plots, and the speed of a training step in words.
+std::vector<Block> bench_blocks(const std::vector<BenchFile>& files);
+std::string bench_answer(const std::vector<BenchFile>& files);
 
 }  // namespace convseq::report

@@ -1,25 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
-#include "convseq/study/report/chart.h"
-#include "convseq/study/report/sections/sections.h"
+#include "convseq/study/report/sections/comparison.h"
 
 namespace convseq::report {
 namespace {
 
 const std::vector<std::string> kTokenQuestions = {"tokens"};
-
-// The source tokens of the pre-training that a system starts from; 0: not known.
-int64_t tokens_of(const Context& context, const System& system) {
-  const Json& inputs = system.runs.front()->inputs;
-  if (!inputs.is_object()) return 0;
-  const std::string start = inputs.value("start", "");
-  for (const CellResult& result : context.input.results) {
-    if (result.kind == CellKind::Pretrain && result.id == start) return result.source_tokens;
-  }
-  return 0;
-}
 
 // The budgets of one model on one task, those of the main comparison among them.
 std::map<int64_t, const System*> budgets(const Context& context, const Model& model,
@@ -31,7 +20,8 @@ std::map<int64_t, const System*> budgets(const Context& context, const Model& mo
       continue;
     }
     for (const Part& part : context.input.parts) {
-      const int64_t tokens = tokens_of(context, system);
+      const CellResult* pretraining = context.pretraining_of(system);
+      const int64_t tokens = pretraining == nullptr ? 0 : pretraining->source_tokens;
       const bool shown = part.asks(kTokenQuestions) || part.asks(kMainQuestions);
       if (part.name == system.part && shown && tokens > 0) found.try_emplace(tokens, &system);
     }
@@ -39,40 +29,104 @@ std::map<int64_t, const System*> budgets(const Context& context, const Model& mo
   return found;
 }
 
+// The models with several budgets on one task.
+struct TokenCurve {
+  const Model* model;
+  const System* scratch;  // null: no scores
+  std::map<int64_t, const System*> systems;
+
+  // The smallest budget whose gain over scratch is beyond the interval.
+  std::string first_gain() const {
+    for (const auto& [tokens, system] : systems) {
+      const auto gain = difference_to(*system, scratch);
+      if (gain && finding_of(*gain) == Finding::Higher) {
+        return short_count(static_cast<double>(tokens));
+      }
+    }
+    return "none";
+  }
+};
+
+std::vector<TokenCurve> curves_on(const Context& context, const std::string& task) {
+  std::vector<TokenCurve> curves;
+  for (const Model* model : context.models(kTokenQuestions)) {
+    TokenCurve curve{model, context.find(*model, Start::Scratch, task),
+                     budgets(context, *model, task)};
+    if (curve.systems.size() > 1) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+void add_task(Section& section, const std::string& task, const std::vector<TokenCurve>& curves) {
+  Table table{
+      task, {"model", "tokens", "score", "gain over scratch", "pre-trained is", "runs"}, {}};
+  LineChart chart{.x_label = "tokens of pre-training, millions",
+                  .y_label = "test score, percent",
+                  .log_x = true};
+  for (const TokenCurve& curve : curves) {
+    const std::string& name = curve.model->name;
+    if (curve.scratch != nullptr) {
+      table.rows.push_back({name, "0", text_of(figure_of(*curve.scratch)), kMissing, kMissing,
+                            TableCell("", run_links({curve.scratch}))});
+    }
+    LineChart::Series series{name};
+    for (const auto& [tokens, system] : curve.systems) {
+      const auto count = static_cast<double>(tokens);
+      std::vector<TableCell> row = {name, short_count(count), text_of(figure_of(*system))};
+      add_difference(row, difference_to(*system, curve.scratch));
+      row.emplace_back("", run_links({system}));
+      table.rows.push_back(std::move(row));
+      series.points.push_back(score_point(count / 1e6, *system));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  section.blocks.emplace_back(std::move(table));
+  section.blocks.emplace_back(Plot{
+      fmt::format("tokens-{}.svg", task),
+      fmt::format("{}: test score against pre-training tokens; small points are the seeds.", task),
+      draw(chart)});
+}
+
+// Where the whole pre-training has not helped beyond the interval, a reader looks for smaller
+// budgets.
+std::string without_gain(const Context& context) {
+  std::vector<std::string> pairs, missing;
+  for (const Comparison& gain : pretraining_gains(context)) {
+    for (const auto* tasks : {&gain.lower, &gain.undecided}) {
+      for (const std::string& task : *tasks) {
+        pairs.push_back(fmt::format("{} on {}", gain.model->name, task));
+        if (budgets(context, *gain.model, task).size() < 2) missing.push_back(pairs.back());
+      }
+    }
+  }
+  if (pairs.empty()) return "";
+  return fmt::format("No gain beyond the interval (RQ1): {}.{}", fmt::join(pairs, ", "),
+                     missing.empty() ? ""
+                                     : fmt::format(" Of these without scores at other budgets: {}.",
+                                                   fmt::join(missing, ", ")));
+}
+
 }  // namespace
 
 Section token_section(const Context& context) {
-  Section section{"Score against pre-training tokens"};
+  Section section{"Tokens: score against pre-training tokens"};
+  if (context.tasks(kTokenQuestions).empty()) return section;
+  std::vector<std::string> texts;
   for (const std::string& task : context.tasks(kTokenQuestions)) {
-    Table table{
-        task, {"model", "tokens", "score", "gain over scratch", "pre-trained is", "runs"}, {}};
-    LineChart chart{.x_label = "tokens of pre-training, millions",
-                    .y_label = "test score, percent",
-                    .log_x = true};
-    for (const Model* model : context.models(kTokenQuestions)) {
-      const System* scratch = context.find(*model, Start::Scratch, task);
-      if (scratch != nullptr) {
-        table.rows.push_back({model->name, "0", text_of(figure_of(*scratch)), kMissing, kMissing,
-                              TableCell("", run_links({scratch}))});
-      }
-      LineChart::Series series{model->name};
-      for (const auto& [tokens, system] : budgets(context, *model, task)) {
-        const Figure figure = figure_of(*system);
-        std::vector<TableCell> row = {model->name, grouped(tokens), text_of(figure)};
-        add_difference(row, difference_to(*system, scratch));
-        row.emplace_back("", run_links({system}));
-        table.rows.push_back(std::move(row));
-        series.points.push_back({static_cast<double>(tokens) / 1e6, 100 * figure.estimate.value,
-                                 in_percent(figure.estimate.interval)});
-      }
-      if (!series.points.empty()) chart.series.push_back(std::move(series));
+    const auto curves = curves_on(context, task);
+    if (curves.empty()) continue;
+    add_task(section, task, curves);
+    std::vector<std::string> firsts;
+    for (const TokenCurve& curve : curves) {
+      firsts.push_back(fmt::format("{} {}", curve.model->name, curve.first_gain()));
     }
-    if (chart.series.empty()) continue;
-    section.blocks.emplace_back(std::move(table));
-    section.blocks.emplace_back(
-        Plot{fmt::format("tokens-{}.svg", task),
-             fmt::format("{}: test score against pre-training tokens.", task), draw(chart)});
+    texts.push_back(fmt::format("{}: {}", task, fmt::join(firsts, ", ")));
   }
+  if (!texts.empty()) {
+    section.answer = fmt::format("Fewest tokens with a gain over scratch beyond the interval: {}.",
+                                 fmt::join(texts, "; "));
+  }
+  section.add_answer(without_gain(context));
   return section;
 }
 

@@ -1,0 +1,95 @@
+#include "convseq/study/report/sections/comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace convseq::report {
+namespace {
+
+// "; lower: a, b", or nothing.
+std::string listed(const char* finding, const std::vector<std::string>& tasks) {
+  return tasks.empty() ? "" : fmt::format("; {}: {}", finding, fmt::join(tasks, ", "));
+}
+
+// "2: a, b", "0"
+std::string counted_tasks(const std::vector<std::string>& tasks) {
+  return tasks.empty() ? "0" : fmt::format("{}: {}", tasks.size(), fmt::join(tasks, ", "));
+}
+
+}  // namespace
+
+int64_t Comparison::decided_among(int64_t comparisons) const {
+  const double confidence = 1 - (1 - kConfidence) / static_cast<double>(comparisons);
+  int64_t decided = 0;
+  for (const TaskPair& pair : pairs) {
+    const Measure measure{main_metric(*pair.first)};
+    const Estimate difference = difference_of(*pair.first, *pair.second, measure, confidence);
+    decided += finding_of(difference) != Finding::Undecided;
+  }
+  return decided;
+}
+
+Comparison compare(const Model& model, std::vector<TaskPair> pairs) {
+  Comparison comparison{.model = &model, .pairs = std::move(pairs)};
+  std::vector<const System*> first, second;
+  for (const TaskPair& pair : comparison.pairs) {
+    first.push_back(pair.first);
+    second.push_back(pair.second);
+    const Finding finding = finding_of(*difference_to(*pair.first, pair.second));
+    (finding == Finding::Higher  ? comparison.higher
+     : finding == Finding::Lower ? comparison.lower
+                                 : comparison.undecided)
+        .push_back(pair.task);
+  }
+  comparison.mean = mean_over_tasks(first, second);
+  return comparison;
+}
+
+std::vector<Comparison> pretraining_gains(const Context& context) {
+  std::vector<Comparison> found;
+  for (const Model* model : context.models(kMainQuestions)) {
+    std::vector<TaskPair> pairs;
+    for (const std::string& task : context.tasks(kMainQuestions)) {
+      const System* before = context.find(*model, Start::Scratch, task);
+      const System* after = context.find(*model, Start::Pretrained, task);
+      if (before != nullptr && after != nullptr) pairs.push_back({task, after, before});
+    }
+    if (!pairs.empty()) found.push_back(compare(*model, std::move(pairs)));
+  }
+  return found;
+}
+
+Table comparison_table(const std::string& caption, const std::string& mean_title,
+                       const std::vector<Comparison>& comparisons, size_t all_tasks) {
+  int64_t total = 0;
+  for (const Comparison& each : comparisons) total += each.tasks();
+  Table table{
+      caption,
+      {"model", "tasks with scores", "higher", "lower", "undecided",
+       fmt::format("higher or lower after Bonferroni's correction for {} comparisons", total),
+       mean_title},
+      {}};
+  for (const Comparison& each : comparisons) {
+    table.rows.push_back({each.model->name, fmt::format("{} of {}", each.tasks(), all_tasks),
+                          std::to_string(each.higher.size()), counted_tasks(each.lower),
+                          counted_tasks(each.undecided), std::to_string(each.decided_among(total)),
+                          difference_text(each.mean)});
+  }
+  return table;
+}
+
+std::string gain_text(const Comparison& comparison) {
+  return fmt::format("{} on {} of {} tasks (mean {}{}{})", comparison.model->name,
+                     comparison.higher.size(), comparison.tasks(), difference_text(comparison.mean),
+                     listed("undecided", comparison.undecided), listed("lower", comparison.lower));
+}
+
+std::string standing_text(const Comparison& comparison) {
+  return fmt::format(
+      "{} is higher on {}, lower on {} and undecided on {} of {} tasks (mean {}{}{})",
+      comparison.model->name, comparison.higher.size(), comparison.lower.size(),
+      comparison.undecided.size(), comparison.tasks(), difference_text(comparison.mean),
+      listed("higher", comparison.higher), listed("lower", comparison.lower));
+}
+
+}  // namespace convseq::report

@@ -1,0 +1,55 @@
+#include "convseq/study/report/sections/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "report_fixture.h"
+
+namespace convseq::report {
+namespace {
+
+// Pre-trained against scratch on the tasks of the made-up study.
+Comparison gain_of(const Context& context, const std::string& name) {
+  const Model* model = context.input.model(name);
+  std::vector<TaskPair> pairs;
+  for (const std::string& task : context.tasks(kMainQuestions)) {
+    pairs.push_back({task, context.find(*model, Start::Pretrained, task),
+                     context.find(*model, Start::Scratch, task)});
+  }
+  return compare(*model, std::move(pairs));
+}
+
+}  // namespace
+
+TEST(ReportComparison, CountsEveryTaskOnce) {
+  const ReportInput input = testing::example_study();
+  const Systems systems(input);
+  const Comparison gain = gain_of({input, systems}, "light");
+  EXPECT_EQ(gain.higher, (std::vector<std::string>{"sst2", "jigsaw_wiki", "cogs"}));
+  EXPECT_TRUE(gain.lower.empty());
+  EXPECT_TRUE(gain.undecided.empty());
+  EXPECT_EQ(gain_text(gain), "light on 3 of 3 tasks (mean " + difference_text(gain.mean) + ")");
+}
+
+TEST(ReportComparison, OfASystemWithItselfIsUndecided) {
+  const ReportInput input = testing::example_study();
+  const Systems systems(input);
+  const Context context{input, systems};
+  const Model* model = input.model("light");
+  const System* system = context.find(*model, Start::Pretrained, "sst2");
+  const Comparison same = compare(*model, {{"sst2", system, system}});
+  EXPECT_EQ(same.undecided, (std::vector<std::string>{"sst2"}));
+  EXPECT_EQ(standing_text(same),
+            "light is higher on 0, lower on 0 and undecided on 1 of 1 tasks (mean " +
+                difference_text(same.mean) + ")");
+}
+
+TEST(ReportComparison, DecidesLessTheMoreComparisonsShareTheLevel) {
+  const ReportInput input = testing::example_study();
+  const Systems systems(input);
+  const Comparison gain = gain_of({input, systems}, "dynamic");
+  EXPECT_EQ(gain.decided_among(1), std::ssize(gain.higher) + std::ssize(gain.lower));
+  EXPECT_GE(gain.decided_among(1), gain.decided_among(9));
+  EXPECT_EQ(gain.decided_among(1'000'000'000), 0);
+}
+
+}  // namespace convseq::report
