@@ -36,6 +36,14 @@ TEST(ReportChart, OneValueAloneAndNoneAtAllHaveAxes) {
   }
 }
 
+TEST(ReportChart, LongLabelsWidenTheChart) {
+  IntervalChart chart{.series = {"light"}};
+  chart.rows = {{"sst2", {{0, 1, {0, 2}}}}};
+  EXPECT_NE(draw(chart).find("width=\"860.0\""), std::string::npos);
+  chart.rows[0].label = std::string(50, 'x');
+  EXPECT_NE(draw(chart).find("width=\"1046.0\""), std::string::npos);
+}
+
 TEST(ReportChart, SeedsAreSmallPointsBesideTheMean) {
   LineChart chart{.x_label = "x", .y_label = "y"};
   chart.series = {{"light", {{1, 2, Interval{1, 3}, {1, 2, 3}}, {2, 3, Interval{2, 4}, {3}}}}};

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kColours[] = {"#3b7dd8", "#d9731a", "#2a9d6f", "#c2519c",
                                     "#8a6fd1", "#b0902c", "#4aa5b5", "#c4473a"};
 constexpr double kWidth = 860, kLegend = 190;
+constexpr double kLabels = 170;  // of rows; longer ones widen the chart
 
 constexpr const char* kChartStyle =
     "<style>.chart text{font:12px system-ui,sans-serif;fill:#1a1a1a}.chart .axis{stroke:#888}"
@@ -110,19 +111,19 @@ std::string tick_text(double value) {
   return std::abs(value) < 1e-12 ? "0" : fmt::format("{:.6g}", value);
 }
 
-std::string open_svg(double height, const std::string& label) {
+std::string open_svg(double width, double height, const std::string& label) {
   return fmt::format(
       "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
       "width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n{3}",
-      at(kWidth), at(height), escape_markup(label), kChartStyle);
+      at(width), at(height), escape_markup(label), kChartStyle);
 }
 
-std::string legend(const std::vector<std::string>& titles) {
+std::string legend(double width, const std::vector<std::string>& titles) {
   std::string svg;
   for (size_t i = 0; i < titles.size(); ++i) {
     const double y = 24 + 18 * static_cast<double>(i);
-    svg += dot(kWidth - kLegend + 10, y - 4, 5, colour_of(i));
-    svg += text_at(kWidth - kLegend + 22, y, "start", titles[i]);
+    svg += dot(width - kLegend + 10, y - 4, 5, colour_of(i));
+    svg += text_at(width - kLegend + 22, y, "start", titles[i]);
   }
   return svg;
 }
@@ -137,12 +138,22 @@ std::string x_ticks(const Axis& axis, double top, double bottom) {
   return svg;
 }
 
+double label_width(const IntervalChart& chart) {
+  constexpr double kLetter = 6.8;  // at 12 pixels, on average
+  double width = kLabels;
+  for (const auto& row : chart.rows) {
+    width = std::max(width, 16 + kLetter * static_cast<double>(row.label.size()));
+  }
+  return width;
+}
+
 }  // namespace
 
 std::string draw(const IntervalChart& chart) {
-  constexpr double kLeft = 170, kTop = 12, kMark = 15, kGap = 12;
-  const double right = kWidth - kLegend - 10;
-  Axis axis(false, kLeft, right);
+  constexpr double kTop = 12, kMark = 15, kGap = 12;
+  const double left = label_width(chart), width = kWidth + left - kLabels;
+  const double right = width - kLegend - 10;
+  Axis axis(false, left, right);
   double height = kTop;
   for (const auto& row : chart.rows) {
     height += kMark * static_cast<double>(row.marks.size()) + kGap;
@@ -157,12 +168,12 @@ std::string draw(const IntervalChart& chart) {
   axis.finish();
   const double legend_height = 30 + 18 * static_cast<double>(chart.series.size());
   const double bottom = height, whole = std::max(bottom + 44, legend_height);
-  std::string svg = open_svg(whole, chart.x_label) + x_ticks(axis, kTop, bottom);
+  std::string svg = open_svg(width, whole, chart.x_label) + x_ticks(axis, kTop, bottom);
   if (chart.zero_line) svg += line(axis.place(0), kTop, axis.place(0), bottom, "class=\"axis\"");
   double y = kTop + kGap / 2;
   for (const auto& row : chart.rows) {
     const double middle = y + kMark * static_cast<double>(row.marks.size()) / 2;
-    svg += text_at(kLeft - 8, middle + 4, "end", row.label);
+    svg += text_at(left - 8, middle + 4, "end", row.label);
     for (const auto& mark : row.marks) {
       const double centre = y + kMark / 2;
       const char* colour = colour_of(mark.series);
@@ -173,10 +184,10 @@ std::string draw(const IntervalChart& chart) {
       y += kMark;
     }
     y += kGap;
-    svg += line(kLeft, y - kGap / 2, right, y - kGap / 2, "class=\"grid\"");
+    svg += line(left, y - kGap / 2, right, y - kGap / 2, "class=\"grid\"");
   }
-  svg += text_at((kLeft + right) / 2, bottom + 36, "middle", chart.x_label);
-  return svg + legend(chart.series) + "</svg>\n";
+  svg += text_at((left + right) / 2, bottom + 36, "middle", chart.x_label);
+  return svg + legend(width, chart.series) + "</svg>\n";
 }
 
 std::string draw(const LineChart& chart) {
@@ -197,7 +208,7 @@ std::string draw(const LineChart& chart) {
   }
   x_axis.finish();
   y_axis.finish();
-  std::string svg = open_svg(kHeight, chart.y_label) + x_ticks(x_axis, kTop, kBottom);
+  std::string svg = open_svg(kWidth, kHeight, chart.y_label) + x_ticks(x_axis, kTop, kBottom);
   for (const double tick : y_axis.ticks()) {
     svg += line(kLeft, y_axis.place(tick), right, y_axis.place(tick), "class=\"grid\"");
     svg += text_at(kLeft - 6, y_axis.place(tick) + 4, "end", tick_text(tick));
@@ -228,7 +239,7 @@ std::string draw(const LineChart& chart) {
   }
   svg += text_at((kLeft + right) / 2, kHeight - 8, "middle", chart.x_label);
   svg += text_at(4, 16, "start", chart.y_label);
-  return svg + legend(titles) + "</svg>\n";
+  return svg + legend(kWidth, titles) + "</svg>\n";
 }
 
 }  // namespace convseq::report
