@@ -25,7 +25,8 @@ constexpr Quantity kTrainingStep = {"step", "_examples", "Training step: example
 constexpr Quantity kQuantities[] = {
     {"encoder", "_examples", "Encoder alone, forward and backward: examples/s", "source tokens"},
     kTrainingStep,
-    {"step", "_peak_memory", "Training step: peak memory, GiB", "source tokens"},
+    {"step", "_peak_memory", "Training step: peak memory with the same tokens per step, GiB",
+     "source tokens"},
     {"step", "_flops", "Training step: TFLOP per example", "source tokens"},
     {"decode", "", "Decoding: tokens/s", "position of the token"}};
 
@@ -153,6 +154,7 @@ std::vector<Block> bench_blocks(const std::vector<BenchFile>& files) {
   std::vector<Block> blocks;
   for (const BenchFile& file : files) {
     const auto rows = rows_of(file);
+    const size_t before = blocks.size();
     for (const Quantity& quantity : kQuantities) {
       const LineChart chart = chart_of(rows, quantity);
       if (chart.series.empty()) continue;
@@ -164,6 +166,10 @@ std::vector<Block> bench_blocks(const std::vector<BenchFile>& files) {
                                caption, draw(chart)});
     }
     if (Table table = cpu_table(file); !table.rows.empty()) blocks.emplace_back(std::move(table));
+    if (blocks.size() == before || !file.json.contains("command")) continue;
+    blocks.emplace_back(Paragraph{fmt::format("{} was measured on {} by: {}", file.name,
+                                              file.json.value("machine", kMissing),
+                                              file.json.value("command", kMissing))});
   }
   return blocks;
 }

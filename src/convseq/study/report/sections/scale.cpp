@@ -133,11 +133,6 @@ Table standing_table(const std::vector<Size>& sizes, const std::string& baseline
 struct Order {
   std::vector<std::string> tasks = {};
   std::vector<std::vector<std::string>> by_size = {};
-
-  bool same() const {
-    return std::all_of(by_size.begin(), by_size.end(),
-                       [&](const auto& order) { return order == by_size.front(); });
-  }
 };
 
 Order order_of(const Context& context, const std::vector<Size>& sizes,
@@ -178,9 +173,8 @@ std::string scale_answer(const std::vector<Size>& sizes, const std::vector<Stand
   for (size_t i = 0; i < sizes.size(); ++i) {
     orders.push_back(fmt::format("{} at {}", fmt::join(order.by_size[i], ", "), sizes[i].name));
   }
-  return answer + fmt::format(" The order of the means over {} is {}: {}.",
-                              counted(std::ssize(order.tasks), "task"),
-                              order.same() ? "the same" : "not the same", fmt::join(orders, "; "));
+  return answer + fmt::format(" By their means over {}, decided or not: {}.",
+                              counted(std::ssize(order.tasks), "task"), fmt::join(orders, "; "));
 }
 
 Plot mean_plot(const std::vector<Size>& sizes, const std::vector<std::string>& models,
@@ -236,8 +230,13 @@ Section scale_section(const Context& context) {
   if (sizes.size() < 2 || transformer == nullptr) return section;
   const auto found = standings(context, sizes, transformer->name);
   if (found.empty()) return section;
-  std::vector<std::string> models = {transformer->name};
-  for (const Standing& standing : found) models.push_back(standing.model->name);
+  std::vector<std::string> models;  // in the order of the study file
+  for (const Model* model : context.models(kMainQuestions)) {
+    const bool compared = std::any_of(found.begin(), found.end(), [&](const Standing& standing) {
+      return standing.model == model;
+    });
+    if (compared || model == transformer) models.push_back(model->name);
+  }
   const Order order = order_of(context, sizes, models);
   section.answer = scale_answer(sizes, found, order);
   section.blocks.emplace_back(standing_table(sizes, transformer->name, found));
