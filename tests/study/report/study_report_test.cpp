@@ -124,6 +124,21 @@ TEST(StudyReport, SaysWhatWasSetDifferentlyBetweenSizes) {
   EXPECT_EQ(text.find("fine-tuning epochs"), text.npos);
 }
 
+TEST(StudyReport, NamesAMetricThatDecidesWhatTheMainOneLeavesOpen) {
+  ReportInput input = testing::example_study();
+  for (CellResult& result : input.results) {  // the same answers from both starts, another ranking
+    if (result.task != "jigsaw_wiki" || !result.splits.contains("test")) continue;
+    SplitResult& test = result.splits.at("test");
+    for (uint8_t& value : test.outcomes.values) value = 255;
+    const double auc = result.start == Start::Scratch ? 0.8 : 0.9;
+    const double spread = 0.001 * static_cast<double>(result.seed);
+    test.metrics = {{"accuracy", 1}, {"f1", 1}, {"roc_auc", auc + spread}};
+  }
+  const std::string answer = study_document(input).sections[1].answer;
+  EXPECT_NE(answer.find("undecided: jigsaw_wiki"), answer.npos) << answer;
+  EXPECT_NE(answer.find("light on jigsaw_wiki, roc_auc +10.0"), answer.npos) << answer;
+}
+
 TEST(StudyReport, SaysHowMuchOfTheStudyIsThere) {
   ReportInput input = testing::example_study();
   std::erase_if(input.results, [](const CellResult& result) { return result.model == "dynamic"; });
