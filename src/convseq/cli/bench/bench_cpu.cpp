@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "convseq/bench/cpu/conv_kernel_speed.h"
 #include "convseq/bench/cpu/cpu_peers.h"
 #include "convseq/bench/cpu/instruction_peak.h"
 #include "convseq/bench/cpu/random_model.h"
@@ -46,11 +47,15 @@ std::string shares_of(const bench::CpuSpeed& speed,
 
 void print_table(const std::vector<bench::CpuSpeed>& speeds,
                  const std::vector<bench::CpuPeer>& peers,
-                 const std::vector<bench::InstructionPeak>& peaks) {
+                 const std::vector<bench::InstructionPeak>& peaks,
+                 const bench::ConvKernelSpeed& conv) {
   for (const bench::InstructionPeak& peak : peaks) {
     fmt::print("{} peak: {:.1f} GOP/s ({})\n", name_of(peak.precision), peak.gigaops,
                peak.instruction);
   }
+  fmt::print(
+      "copy: {:.1f} GB/s; light convolution, k = 7, fp32: {:.0f}% of it; with the gate: {:.0f}%\n",
+      conv.copy, 100 * conv.light / conv.copy, 100 * conv.light_glu / conv.copy);
   fmt::print("{:<10} {:<9} {:>5} {:>6} {:>10} {:>12} {:>10} {:>8}  {}\n", "mixer", "precision",
              "batch", "length", "ms", "examples/s", "tokens/s", "GOP/s", "of peak");
   for (const bench::CpuSpeed& speed : speeds) {
@@ -90,14 +95,15 @@ void run(CpuFlags& flags) {
   options.watch = run.watch();
   bench::InstructionPeaks peaks(flags.threads);
   options.before_each = [&](CpuPrecision precision) { peaks.measure(precision); };
+  const auto conv = bench::measure_conv_kernels(flags.threads, options.seconds);
   const auto speeds = bench::measure_cpu(options);
-  std::vector<bench::Row> rows;
+  std::vector<bench::Row> rows = bench::rows_of(conv);
   for (const bench::InstructionPeak& peak : peaks.peaks()) rows.push_back(row_of(peak));
   for (const bench::CpuSpeed& speed : speeds) {
     for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
     for (bench::Row& row : peak_rows(speed, peaks.peaks())) rows.push_back(std::move(row));
   }
-  run.finish(rows, [&] { print_table(speeds, peers, peaks.peaks()); });
+  run.finish(rows, [&] { print_table(speeds, peers, peaks.peaks(), conv); });
 }
 
 }  // namespace
