@@ -43,6 +43,18 @@ TEST(ReportComparison, OfASystemWithItselfIsUndecided) {
                 difference_text(same.mean) + ")");
 }
 
+TEST(ReportComparison, SaysWhereOnlyOnePretrainingStandsBehindIt) {
+  ReportInput input = testing::example_study();
+  EXPECT_FALSE(gain_of({input, Systems(input)}, "light").has_single_pretraining());
+  std::erase_if(input.results, [](const CellResult& run) {
+    return run.kind == CellKind::Finetune && run.task == "sst2" && run.pretraining_seed == 2;
+  });
+  const Systems systems(input);
+  const Comparison gain = gain_of({input, systems}, "light");
+  EXPECT_TRUE(gain.has_single_pretraining());
+  EXPECT_NE(gain_text(gain).find("; one pre-training only)"), std::string::npos);
+}
+
 TEST(ReportComparison, DecidesLessTheMoreComparisonsShareTheLevel) {
   const ReportInput input = testing::example_study();
   const Systems systems(input);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace convseq::report {
 namespace {
 
@@ -16,7 +19,30 @@ std::string counted_tasks(const std::vector<std::string>& tasks) {
   return tasks.empty() ? "0" : fmt::format("{}: {}", tasks.size(), fmt::join(tasks, ", "));
 }
 
+// The fewest of any task: "3 against 1", "3" against scratch.
+std::string pretrainings_text(const Comparison& comparison) {
+  std::vector<int64_t> fewest;
+  for (const auto side : {&TaskPair::first, &TaskPair::second}) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const TaskPair& pair : comparison.pairs) {
+      least = std::min(least, (pair.*side)->pretrainings());
+    }
+    if (least > 0) fewest.push_back(least);
+  }
+  return fewest.empty() ? kMissing : fmt::format("{}", fmt::join(fewest, " against "));
+}
+
+std::string luck_text(const Comparison& comparison) {
+  return comparison.has_single_pretraining() ? "; one pre-training only" : "";
+}
+
 }  // namespace
+
+bool Comparison::has_single_pretraining() const {
+  return std::any_of(pairs.begin(), pairs.end(), [](const TaskPair& pair) {
+    return pair.first->pretrainings() == 1 || pair.second->pretrainings() == 1;
+  });
+}
 
 int64_t Comparison::decided_among(int64_t comparisons) const {
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(comparisons);
@@ -65,31 +91,33 @@ Table comparison_table(const std::string& caption, const std::string& mean_title
   for (const Comparison& each : comparisons) total += each.tasks();
   Table table{
       caption,
-      {"model", "tasks with scores", "higher", "lower", "undecided",
+      {"model", "tasks with scores", "pre-trainings", "higher", "lower", "undecided",
        fmt::format("higher or lower after Bonferroni's correction for {} comparisons", total),
        mean_title},
       {}};
   for (const Comparison& each : comparisons) {
     table.rows.push_back({each.model->name, fmt::format("{} of {}", each.tasks(), all_tasks),
-                          std::to_string(each.higher.size()), counted_tasks(each.lower),
-                          counted_tasks(each.undecided), std::to_string(each.decided_among(total)),
-                          difference_text(each.mean)});
+                          pretrainings_text(each), std::to_string(each.higher.size()),
+                          counted_tasks(each.lower), counted_tasks(each.undecided),
+                          std::to_string(each.decided_among(total)), difference_text(each.mean)});
   }
   return table;
 }
 
 std::string gain_text(const Comparison& comparison) {
-  return fmt::format("{} on {} of {} tasks (mean {}{}{})", comparison.model->name,
+  return fmt::format("{} on {} of {} tasks (mean {}{}{}{})", comparison.model->name,
                      comparison.higher.size(), comparison.tasks(), difference_text(comparison.mean),
-                     listed("undecided", comparison.undecided), listed("lower", comparison.lower));
+                     listed("undecided", comparison.undecided), listed("lower", comparison.lower),
+                     luck_text(comparison));
 }
 
 std::string standing_text(const Comparison& comparison) {
   return fmt::format(
-      "{} is higher on {}, lower on {} and undecided on {} of {} tasks (mean {}{}{})",
+      "{} is higher on {}, lower on {} and undecided on {} of {} tasks (mean {}{}{}{})",
       comparison.model->name, comparison.higher.size(), comparison.lower.size(),
       comparison.undecided.size(), comparison.tasks(), difference_text(comparison.mean),
-      listed("higher", comparison.higher), listed("lower", comparison.lower));
+      listed("higher", comparison.higher), listed("lower", comparison.lower),
+      luck_text(comparison));
 }
 
 }  // namespace convseq::report

@@ -19,6 +19,8 @@ struct Comparison {
   Estimate mean = {};                                                // over the tasks
 
   int64_t tasks() const { return std::ssize(pairs); }
+  // Whether a pre-trained system has only one pre-training, whose luck the intervals do not count.
+  bool has_single_pretraining() const;
 
   // The tasks whose difference is still decided when the level of 5% is shared among this many
   // comparisons (Bonferroni).
@@ -34,7 +36,7 @@ std::vector<Comparison> pretraining_gains(const Context& context);
 Table comparison_table(const std::string& caption, const std::string& mean_title,
                        const std::vector<Comparison>& comparisons, size_t all_tasks);
 
-// "light on 12 of 14 tasks (mean +6.0 ± 0.5; undecided: ag_news)"
+// "light on 12 of 14 tasks (mean +6.0 ± 0.5; undecided: ag_news; one pre-training only)"
 std::string gain_text(const Comparison& comparison);
 // "light is higher on 3, lower on 5 and undecided on 6 of 14 tasks (mean −1.0 ± 0.5; …)"
 std::string standing_text(const Comparison& comparison);

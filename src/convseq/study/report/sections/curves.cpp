@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,49 @@ namespace {
 
 std::string run_text(const CellResult& result) {
   return result.task.empty() ? result.model : fmt::format("{} on {}", result.model, result.task);
+}
+
+// The mean over runs and tasks of the main metric, by the pre-training that the runs start from.
+std::map<int64_t, double> means_by_pretraining(const std::vector<const System*>& systems) {
+  std::map<int64_t, double> means;
+  for (const System* system : systems) {
+    const std::string metric = main_metric(*system);
+    std::map<int64_t, std::vector<double>> scores;
+    for (const CellResult* run : system->runs) {
+      scores[run->pretraining_seed].push_back(run->splits.at("test").metric(metric));
+    }
+    for (const auto& [seed, values] : scores) {
+      double sum = 0;
+      for (const double value : values) sum += value;
+      means[seed] += sum / static_cast<double>(values.size() * systems.size());
+    }
+  }
+  return means;
+}
+
+// How much the luck of a pre-training matters: every task counts that has all of them.
+Table luck_table(const Context& context) {
+  Table table{"Mean test score by pre-training seed",
+              {"model", "tasks", "pre-trainings", "by seed", "highest − lowest"},
+              {}};
+  for (const Model* model : context.models(kMainQuestions)) {
+    auto systems = systems_on(context, *model, Start::Pretrained,
+                              common_tasks(context, {model}, Start::Pretrained));
+    int64_t most = 0;
+    for (const System* system : systems) most = std::max(most, system->pretrainings());
+    std::erase_if(systems, [&](const System* system) { return system->pretrainings() < most; });
+    if (most < 2) continue;
+    std::vector<std::string> texts;
+    double low = 1, high = 0;
+    for (const auto& [seed, mean] : means_by_pretraining(systems)) {
+      texts.push_back(fmt::format("{}: {}", seed, percent(mean)));
+      low = std::min(low, mean);
+      high = std::max(high, mean);
+    }
+    table.rows.push_back({model->name, std::to_string(systems.size()), std::to_string(most),
+                          fmt::format("{}", fmt::join(texts, " ")), percent(high - low)});
+  }
+  return table;
 }
 
 }  // namespace
@@ -61,6 +105,9 @@ Section curve_section(const Context& context) {
     section.blocks.emplace_back(
         Plot{"pretraining.svg", "Validation NLL during pre-training, first seed of each model.",
              draw(chart)});
+  }
+  if (Table luck = luck_table(context); !luck.rows.empty()) {
+    section.blocks.emplace_back(std::move(luck));
   }
   return section;
 }
