@@ -29,8 +29,8 @@ std::string change_text(const Context& context, const Model& model, Start start)
   }
   if (pairs.empty()) return "";
   const Comparison found = compare(model, std::move(pairs));
-  return fmt::format("{} {} ({})", model.name, difference_text(found.mean),
-                     counted(found.tasks(), "task"));
+  return fmt::format("{} {} ({}{})", model.name, difference_text(found.mean),
+                     counted(found.tasks(), "task"), luck_text(found));
 }
 
 std::string ablation_answer(const Context& context) {

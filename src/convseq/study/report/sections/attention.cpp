@@ -75,10 +75,11 @@ std::string attention_answer(const Context& context, const std::vector<const Mod
       continue;
     }
     const Comparison found = compare(*model, std::move(pairs));
-    texts.push_back(fmt::format(
-        "{} ({}) {}, lower on {} of {}", model->name,
-        counted(std::ssize(model->config.encoder_attention_layers), "attention layer"),
-        difference_text(found.mean), found.lower.size(), counted(found.tasks(), "task")));
+    texts.push_back(
+        fmt::format("{} ({}) {}, lower on {} of {}{}", model->name,
+                    counted(std::ssize(model->config.encoder_attention_layers), "attention layer"),
+                    difference_text(found.mean), found.lower.size(), counted(found.tasks(), "task"),
+                    luck_text(found)));
   }
   if (texts.empty()) return "";
   return fmt::format(

@@ -32,10 +32,6 @@ std::string pretrainings_text(const Comparison& comparison) {
   return fewest.empty() ? kMissing : fmt::format("{}", fmt::join(fewest, " against "));
 }
 
-std::string luck_text(const Comparison& comparison) {
-  return comparison.has_single_pretraining() ? "; one pre-training only" : "";
-}
-
 }  // namespace
 
 bool Comparison::has_single_pretraining() const {
@@ -102,6 +98,10 @@ Table comparison_table(const std::string& caption, const std::string& mean_title
                           std::to_string(each.decided_among(total)), difference_text(each.mean)});
   }
   return table;
+}
+
+std::string luck_text(const Comparison& comparison) {
+  return comparison.has_single_pretraining() ? "; one pre-training only" : "";
 }
 
 std::string gain_text(const Comparison& comparison) {

@@ -36,6 +36,8 @@ std::vector<Comparison> pretraining_gains(const Context& context);
 Table comparison_table(const std::string& caption, const std::string& mean_title,
                        const std::vector<Comparison>& comparisons, size_t all_tasks);
 
+// "; one pre-training only", or nothing.
+std::string luck_text(const Comparison& comparison);
 // "light on 12 of 14 tasks (mean +6.0 ± 0.5; undecided: ag_news; one pre-training only)"
 std::string gain_text(const Comparison& comparison);
 // "light is higher on 3, lower on 5 and undecided on 6 of 14 tasks (mean −1.0 ± 0.5; …)"

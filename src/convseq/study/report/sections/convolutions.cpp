@@ -28,13 +28,19 @@ Field convolutions(const Context& context, Start start) {
 struct Rank {
   const Model* model;
   Estimate mean;
+  int64_t pretrainings;                     // the fewest of any task; 0: from scratch
   std::optional<Estimate> difference = {};  // to the first
 };
 
 std::vector<Rank> ranking(const Context& context, const Field& field, Start start) {
   std::vector<Rank> ranks;
   for (const Model* model : field.models) {
-    ranks.push_back({model, mean_over_tasks(systems_on(context, *model, start, field.tasks))});
+    const auto systems = systems_on(context, *model, start, field.tasks);
+    int64_t pretrainings = systems.front()->pretrainings();
+    for (const System* system : systems) {
+      pretrainings = std::min(pretrainings, system->pretrainings());
+    }
+    ranks.push_back({model, mean_over_tasks(systems), pretrainings});
   }
   std::stable_sort(ranks.begin(), ranks.end(),
                    [](const Rank& a, const Rank& b) { return a.mean.value > b.mean.value + 1e-9; });
@@ -49,10 +55,12 @@ std::vector<Rank> ranking(const Context& context, const Field& field, Start star
 Table means(const std::vector<Rank>& ranks, const Field& field, Start start) {
   Table table{fmt::format("Mean test score over the {} tasks that all convolutions have, {}",
                           field.tasks.size(), title_of(start)),
-              {"model", "mean", "against the first", "the model is"},
+              {"model", "pre-trainings", "mean", "against the first", "the model is"},
               {}};
   for (const Rank& rank : ranks) {
-    std::vector<TableCell> row = {rank.model->name, share_text(rank.mean)};
+    std::vector<TableCell> row = {
+        rank.model->name, rank.pretrainings > 0 ? std::to_string(rank.pretrainings) : kMissing,
+        share_text(rank.mean)};
     add_difference(row, rank.difference);
     table.rows.push_back(std::move(row));
   }
@@ -64,8 +72,10 @@ std::string best_text(const std::vector<Rank>& ranks, const Field& field, Start 
   std::vector<std::string> others;
   for (const Rank& rank : ranks) {
     if (!rank.difference) continue;
-    others.push_back(fmt::format("{} {} ({})", rank.model->name, difference_text(*rank.difference),
-                                 text_of(finding_of(*rank.difference))));
+    others.push_back(fmt::format("{} {} ({}{})", rank.model->name,
+                                 difference_text(*rank.difference),
+                                 text_of(finding_of(*rank.difference)),
+                                 rank.pretrainings == 1 ? "; one pre-training only" : ""));
   }
   return fmt::format("{}, {} has the highest mean over {}, {}; against it: {}.",
                      start == Start::Scratch ? "From scratch" : "Pre-trained",
