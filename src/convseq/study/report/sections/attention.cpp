@@ -75,11 +75,11 @@ std::string attention_answer(const Context& context, const std::vector<const Mod
       continue;
     }
     const Comparison found = compare(*model, std::move(pairs));
-    texts.push_back(
-        fmt::format("{} ({}) {}, lower on {} of {}{}", model->name,
-                    counted(std::ssize(model->config.encoder_attention_layers), "attention layer"),
-                    difference_text(found.mean), found.lower.size(), counted(found.tasks(), "task"),
-                    luck_text(found)));
+    const std::string layers =
+        counted(std::ssize(model->config.encoder_attention_layers), "attention layer");
+    texts.push_back(fmt::format("{} ({}{}) {}, lower on {} of {}", model->name, layers,
+                                luck_text(found), difference_text(found.mean), found.lower.size(),
+                                counted(found.tasks(), "task")));
   }
   if (texts.empty()) return "";
   return fmt::format(
