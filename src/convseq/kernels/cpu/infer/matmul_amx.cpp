@@ -143,17 +143,16 @@ CONVSEQ_INLINE void configure_tiles() {
 // cache; over each of them pass the panels.
 template <class Type, int V>
 void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
-  constexpr int64_t kBlockBytes = 256 * 1024;
   constexpr int kRowTiles = kSumTiles / V < 2 ? 1 : 2;
-  constexpr int64_t kRows = kRowTiles * kTile;
+  constexpr int kRows = kRowTiles * kTile;
   const int64_t row_bytes = task.inputs * Type::kBytes;
-  const int64_t row_block = larger<int64_t>(1, kBlockBytes / (row_bytes * kRows)) * kRows;
+  const int64_t row_block = rows_in_cache<kRows>(task.cache_bytes, row_bytes);
   Block<Type, V> block;
   for (int64_t first = 0; first < task.row_count; first += row_block) {
     const int64_t last = smaller(first + row_block, task.row_count);
     for (int64_t column = begin; column < end; column += V * kTile) {
       for (int64_t row = first; row < last; row += kRows) {
-        const int64_t rows = smaller(kRows, last - row);
+        const int64_t rows = smaller<int64_t>(kRows, last - row);
         const bool fetches_weights = row == first;
         if (rows > kTile) {
           block.template multiply<kRowTiles>(task, row, rows, column, fetches_weights);

@@ -178,6 +178,12 @@ CONVSEQ_INLINE void for_steps(int64_t end, WeightPrefetch& prefetch, const Step&
   }
 }
 
+// The rows of a block, a multiple of Rows.
+template <int Rows>
+CONVSEQ_INLINE int64_t rows_in_cache(int64_t cache_bytes, int64_t row_bytes) {
+  return larger<int64_t>(1, cache_bytes * 3 / 8 / (row_bytes * Rows)) * Rows;
+}
+
 // How a matmul is cut: blocks of rows and groups of panels stay in the L2 cache together with the
 // group that comes next. A panel that fits in the L1 cache is a group of its own, and stays there
 // while the rows pass; otherwise the rows of a tile stay while the panels of the group pass.
@@ -195,7 +201,7 @@ CONVSEQ_INLINE Blocks blocks_of(int64_t cache_bytes, int64_t row_bytes, int64_t 
 #endif
   const int64_t panel_bytes = weight_bytes * Panel;
   const int64_t panels = panel_bytes <= kPanelBytes ? 1 : cache_bytes / 8 / panel_bytes;
-  return {.rows = larger<int64_t>(1, cache_bytes * 3 / 8 / (row_bytes * Rows)) * Rows,
+  return {.rows = rows_in_cache<Rows>(cache_bytes, row_bytes),
           .columns = larger<int64_t>(1, panels) * Panel};
 }
 
