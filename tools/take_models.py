@@ -71,7 +71,7 @@ def speed_row(program, model, comments):
     return {"name": "toxicity-mini", "part": "speed", "comments_per_second": round(best), "comments": rows,
             "set": pathlib.Path(comments).parent.name, "cpu": about["cpu"]["model"], "threads": about["cpu"]["threads"],
             "kernels": about["cpu"]["kernels"], "date": str(datetime.date.today()), "commit": about["commit"],
-            "command": "convseq predict models/toxicity-mini jigsaw_wiki/test.jsonl.zst --device cpu --output-format labels --quiet"}
+            "command": "build/convseq predict models/toxicity-mini data/toxicity_extra/jigsaw_wiki/test.jsonl.zst --device cpu --output-format labels --quiet"}
 
 
 def main():

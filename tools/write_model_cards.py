@@ -138,8 +138,8 @@ def common_fields(scores):
     pretrain = scores.rows["convseq-mini", "pretraining"]
     fields = {"steps": pretrain["step"], "tokens": f"{pretrain['source_tokens'] / 1e6:,.0f} million",
               "training": f"Commit {pretrain['commit']}. Pre-training took {pretrain['step']:,} steps and {pretrain['seconds'] / 60:.1f} minutes on one "
-                          f"{pretrain['gpu']}; fine-tuning of toxicity-mini at a peak learning rate of "
-                          f"{scores.rows['toxicity-mini', 'learning_rate']['value']}, chosen on validation, with linear decay."}
+                          f"{pretrain['gpu']}.",
+              "learning rate": scores.rows["toxicity-mini", "learning_rate"]["value"]}
     for file, counts in scores.rows["comments", "selection"]["files"].items():
         fields |= {f"rows of {file}": f"{counts['rows']:,}", f"toxic rows of {file}": f"{counts['toxic']:,}"}
     for name in ("convseq-mini", "toxicity-mini", "toxicity-labels-mini"):

@@ -203,9 +203,10 @@ void add_predict(CLI::App& program) {
                              "fills the spans that <extra_id_0> and so on stand for");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   command
-      ->add_option("FILE,--file", flags->input,
-                   "Input: plain lines, or a table named .jsonl, .csv or .tsv; plain, .gz or "
-                   ".zst; - reads standard input")
+      ->add_option(
+          "FILE,--file", flags->input,
+          "Input: plain lines, or a table named .jsonl, .json, .csv or .tsv; plain, .gz or "
+          ".zst; - reads standard input")
       ->capture_default_str();
   add_enum(*command, "--input-format", flags->read.form,
            "Input format (default: by the file's name; standard input: JSON lines or plain lines)");
