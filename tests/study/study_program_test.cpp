@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <regex>
 
 #include "child_process.h"
 #include "convseq/base/random.h"
@@ -272,10 +273,10 @@ TEST_F(StudyProgram, AWorkerThatDiesTwiceOfACellGivesItUp) {
   write_study(study);
   ChildProcess pool(run_line(out, "--jobs 2"), folder_ / "pool");
   int kills = 0;
+  // To the end: another worker may take the cell before the first one's death is noticed.
   pool.wait_until([&] {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(out / "cells", error)) {
-      if (fs::exists(entry.path() / "failed.json")) return true;
       std::ifstream lock(entry.path() / "lock");
       pid_t holder = 0;
       if (!(lock >> holder) || fs::exists(entry.path() / "result.json")) continue;
@@ -287,7 +288,8 @@ TEST_F(StudyProgram, AWorkerThatDiesTwiceOfACellGivesItUp) {
   pool.wait();
   EXPECT_GE(kills, 2);
   const std::string output = read_text_file(folder_ / "pool");
-  EXPECT_NE(output.find("failed: synth: its worker was killed 2 times"), std::string::npos)
+  EXPECT_TRUE(
+      std::regex_search(output, std::regex("failed: synth: its worker was killed [23] times")))
       << output;
 }
 
