@@ -11,6 +11,8 @@ namespace {
 // system to move the threads to different cores.
 constexpr double kRepetitionSeconds = 5e-4, kSeconds = 0.04;
 
+}  // namespace
+
 kernels::WeightType weight_type(CpuPrecision precision) {
   switch (precision) {
     case CpuPrecision::Int8:
@@ -21,8 +23,6 @@ kernels::WeightType weight_type(CpuPrecision precision) {
       return kernels::WeightType::Fp32;
   }
 }
-
-}  // namespace
 
 // From when all threads are there, so that each runs the loop once, until the last one has ended.
 double InstructionPeaks::seconds_of(const kernels::MatmulInstruction& instruction, int64_t times) {

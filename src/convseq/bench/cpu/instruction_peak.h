@@ -10,6 +10,9 @@
 
 namespace convseq::bench {
 
+// What a precision other than `Stored` is for the kernels.
+kernels::WeightType weight_type(CpuPrecision precision);
+
 // The operations per second of an instruction on all threads.
 struct InstructionPeak {
   CpuPrecision precision{};

@@ -4,7 +4,7 @@
 
 #include "convseq/bench/cpu/conv_kernel_speed.h"
 #include "convseq/bench/cpu/cpu_peers.h"
-#include "convseq/bench/cpu/instruction_peak.h"
+#include "convseq/bench/cpu/matmul_speed.h"
 #include "convseq/bench/cpu/random_model.h"
 #include "convseq/cli/bench/bench_commands.h"
 #include "convseq/cli/bench/bench_run.h"
@@ -48,10 +48,16 @@ std::string shares_of(const bench::CpuSpeed& speed,
 void print_table(const std::vector<bench::CpuSpeed>& speeds,
                  const std::vector<bench::CpuPeer>& peers,
                  const std::vector<bench::InstructionPeak>& peaks,
+                 const std::vector<bench::MatmulSpeed>& matmuls,
                  const bench::ConvKernelSpeed& conv) {
   for (const bench::InstructionPeak& peak : peaks) {
     fmt::print("{} peak: {:.1f} GOP/s ({})\n", name_of(peak.precision), peak.gigaops,
                peak.instruction);
+  }
+  for (const bench::MatmulSpeed& matmul : matmuls) {
+    fmt::print("{} matmul, {} × {} × {}, one thread: {:.1f} GOP/s, {:.0f}% of {}\n",
+               name_of(matmul.precision), matmul.rows, matmul.inputs, matmul.outputs,
+               matmul.gigaops, 100 * matmul.gigaops / matmul.peak.gigaops, matmul.peak.instruction);
   }
   fmt::print(
       "copy: {:.1f} GB/s; light convolution, k = 7, fp32: {:.0f}% of it; with the gate: {:.0f}%\n",
@@ -96,14 +102,16 @@ void run(CpuFlags& flags) {
   bench::InstructionPeaks peaks(flags.threads);
   options.before_each = [&](CpuPrecision precision) { peaks.measure(precision); };
   const auto conv = bench::measure_conv_kernels(flags.threads, options.seconds);
+  const auto matmuls = bench::measure_matmuls(options.precisions, options.seconds / 4);
   const auto speeds = bench::measure_cpu(options);
   std::vector<bench::Row> rows = bench::rows_of(conv);
   for (const bench::InstructionPeak& peak : peaks.peaks()) rows.push_back(row_of(peak));
+  for (const bench::MatmulSpeed& matmul : matmuls) rows.push_back(row_of(matmul));
   for (const bench::CpuSpeed& speed : speeds) {
     for (bench::Row& row : bench::rows_of(speed, peers)) rows.push_back(std::move(row));
     for (bench::Row& row : peak_rows(speed, peaks.peaks())) rows.push_back(std::move(row));
   }
-  run.finish(rows, [&] { print_table(speeds, peers, peaks.peaks(), conv); });
+  run.finish(rows, [&] { print_table(speeds, peers, peaks.peaks(), matmuls, conv); });
 }
 
 }  // namespace

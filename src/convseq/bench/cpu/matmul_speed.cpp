@@ -1,0 +1,102 @@
+#include "convseq/bench/cpu/matmul_speed.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "convseq/base/random.h"
+#include "convseq/kernels/row_ops.h"
+#include "convseq/runtime/row_work.h"
+
+namespace convseq::bench {
+namespace {
+
+constexpr int64_t kRows = 512, kWidth = 512, kHidden = 2048;
+
+std::vector<float> random_values(int64_t count) {
+  Random random(/*seed=*/1);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+// Rows, weights and outputs of one matmul, packed.
+class Matmul {
+ public:
+  explicit Matmul(const MatmulSpeed& speed)
+      : matrix_{{.outputs = speed.outputs,
+                 .inputs = speed.inputs,
+                 .type = weight_type(speed.precision)},
+                nullptr},
+        rows_{{.rows = speed.rows, .inputs = speed.inputs, .type = matrix_.shape.type}, nullptr} {
+    weights_.reserve(kernels::packed_bytes(matrix_.shape));
+    kernels::pack_matrix(matrix_.shape, random_values(speed.outputs * speed.inputs).data(),
+                         weights_.data());
+    matrix_.data = weights_.data();
+    inputs_.reserve(kernels::packed_bytes(rows_.shape));
+    rows_.data = inputs_.data();
+    kernels::pack_rows({random_values(speed.rows * speed.inputs).data(), speed.inputs}, rows_,
+                       kernels::all_rows(rows_));
+    outputs_.reserve_floats(speed.rows * speed.outputs);
+  }
+
+  double seconds() const {
+    const auto start = std::chrono::steady_clock::now();
+    kernels::packed_matmul(rows_, matrix_,
+                           {.data = outputs_.floats(), .stride = matrix_.shape.outputs});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  kernels::PackedMatrix matrix_;
+  kernels::PackedRows rows_;
+  Buffer weights_, inputs_, outputs_;
+};
+
+double median_seconds(const Matmul& matmul, double at_least) {
+  matmul.seconds();
+  std::vector<double> times;
+  for (double spent = 0; times.empty() || spent < at_least; spent += times.back()) {
+    times.push_back(matmul.seconds());
+  }
+  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+std::vector<MatmulSpeed> measure_matmuls(const std::vector<CpuPrecision>& precisions,
+                                         double seconds) {
+  std::vector<MatmulSpeed> speeds;
+  InstructionPeaks peaks(/*threads=*/1);
+  for (const CpuPrecision precision : precisions) {
+    for (const bool down : {false, true}) {
+      MatmulSpeed& speed = speeds.emplace_back(MatmulSpeed{.precision = precision,
+                                                           .rows = kRows,
+                                                           .inputs = down ? kHidden : kWidth,
+                                                           .outputs = down ? kWidth : kHidden});
+      peaks.measure(precision);
+      const double time = median_seconds(Matmul(speed), seconds);
+      peaks.measure(precision);
+      speed.gigaops = 2e-9 * static_cast<double>(speed.rows * speed.inputs * speed.outputs) / time;
+    }
+  }
+  for (MatmulSpeed& speed : speeds) {
+    const auto is_its = [&](const InstructionPeak& peak) {
+      return peak.precision == speed.precision;
+    };
+    speed.peak = *std::find_if(peaks.peaks().begin(), peaks.peaks().end(), is_its);
+  }
+  return speeds;
+}
+
+Row row_of(const MatmulSpeed& speed) {
+  Row row{.name = fmt::format("matmul_{}_{}x{}x{}", name_of(speed.precision), speed.rows,
+                              speed.inputs, speed.outputs),
+          .value = speed.gigaops,
+          .unit = "GOP/s",
+          .floor = speed.peak.gigaops};
+  row.ratio = row.value / speed.peak.gigaops;
+  return row;
+}
+
+}  // namespace convseq::bench
