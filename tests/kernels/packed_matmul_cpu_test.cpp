@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "convseq/base/machine.h"
 #include "convseq/kernels/packed_matmul.h"
 #include "kernels/packed_buffer.h"
 
@@ -135,14 +136,16 @@ TEST(PackedMatmulCpu, ARowAloneEqualsTheRowAmongOthersInAnyRangeOfColumns) {
   });
 }
 
-// More rows and weights than are given the second-level cache at once.
+// More rows, at a byte per value, than the second-level cache is given at once.
 TEST(PackedMatmulCpu, RowsOfSeveralBlocksEqualTheRowsAlone) {
-  const Case shape{201, 3000, 150};
+  const int64_t inputs = 3000, block = l2_cache_bytes() * 3 / 8 / inputs;
+  const Case shape{block + 33, inputs, 150};
   for_levels_and_types([&](CpuLevel level, WeightType type) {
     const Product product(type, level, shape);
     const auto y = product.run();
     const OwnedMatrix matrix(product.matrix_shape(), product.w);
-    for (const int64_t row : {0, 31, 48, 95, 96, 144, 200}) {
+    for (const int64_t row :
+         std::vector<int64_t>{0, 31, 48, 95, 96, block - 1, block, block + 32}) {
       const OwnedRows alone({1, shape.inputs, type, level}, product.x.data() + row * shape.inputs);
       std::vector<float> out(static_cast<size_t>(shape.outputs));
       packed_matmul(alone.rows, matrix.matrix, {.data = out.data(), .stride = shape.outputs});

@@ -56,12 +56,6 @@ inline constexpr bool kPrefetches = false;
 inline constexpr bool kPrefetches = true;
 #endif
 
-// Whether the channel is the first of a cache line, the unit of prefetches.
-template <class T>
-CONVSEQ_INLINE bool begins_line(int64_t channel) {
-  return channel % (kLine / static_cast<int64_t>(sizeof(T))) == 0;
-}
-
 // Prefetches the rows that the next tile reads first: hardware prefetchers do not cross pages.
 template <int R, class T>
 CONVSEQ_INLINE void prefetch_next(const T* const* rows, int64_t channel, int64_t stride) {

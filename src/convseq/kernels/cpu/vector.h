@@ -81,6 +81,13 @@ CONVSEQ_INLINE void store(Bf16* to, Floats<W> values) {
 }
 
 inline constexpr int64_t kLine = 64;  // bytes of a cache line
+
+// Whether the value at `index` is the first of a cache line, the unit of prefetches.
+template <class T>
+CONVSEQ_INLINE bool begins_line(int64_t index) {
+  return index % (kLine / static_cast<int64_t>(sizeof(T))) == 0;
+}
+
 #ifdef __x86_64__
 inline constexpr bool kCanStream = true;
 #else

@@ -17,8 +17,8 @@ inline constexpr int kLoopSums = 12;  // of 16
 template <class Sums, class Values, class Multiply>
 CONVSEQ_INLINE float repeat_multiply(int64_t times, const Multiply& multiply) {
   constexpr int kSumLanes = sizeof(Sums) / 4, kValueLanes = sizeof(Values) / 4;
-  constexpr float kOnes = 1.001953125F;  // also two ones in bf16
-  auto x = opaque<kValueLanes>(broadcast<kValueLanes>(kOnes));
+  constexpr float kValue = 1.001953125F;  // in bf16 a one and a two
+  auto x = opaque<kValueLanes>(broadcast<kValueLanes>(kValue));
   const auto w = bits_as<Values>(opaque<kValueLanes>(x));
   Sums sums[kLoopSums];
   unroll<kLoopSums>([&](auto i) CONVSEQ_LAMBDA {

@@ -17,7 +17,7 @@ struct Bf16Dots : FloatSums<16> {
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kDotPanel,
                                    .group = 2,
-                                   .input_multiple = 4,
+                                   .input_multiple = kDotSteps * 2,
                                    .element = RowElement::Bf16},
                                   multiply_dots<Bf16Dots>,
                                   {"vdpbf16ps", kLoopSums * 64, repeat_dots<Bf16Dots>}};

@@ -13,33 +13,39 @@ namespace convseq::kernels::CONVSEQ_LEVEL {
 inline constexpr int kDotVectors = 2;  // of a panel
 inline constexpr int kDotPanel = 16 * kDotVectors;
 inline constexpr int64_t kDotBytes = 4;  // of a row or of an output, per instruction
+inline constexpr int kDotSteps = 4;      // of the loop over the inputs at once
 
 // Type: the sums, the instruction, and the epilogue.
 template <class Type, int R, int Panels>
 [[gnu::noinline]] void dot_tile(const MatmulTask& task, int64_t row, int64_t column,
                                 WeightPrefetch& prefetch) {
   constexpr int kVectors = Panels * kDotVectors;
-  const int64_t row_bytes = task.inputs * Type::kBytes;
-  const std::byte* x = task.rows + row * row_bytes;
-  const std::byte* w = task.panels + column * row_bytes;
+  const int64_t weight_bytes = task.inputs * Type::kBytes,
+                row_bytes = task.row_stride * Type::kBytes;
+  const RowPairs<R> x(task.rows + row * row_bytes, row_bytes);
+  const std::byte* w = task.panels + column * weight_bytes;
   typename Type::Sums sums[R][kVectors];
   unroll<R * kVectors>([&](auto i) CONVSEQ_LAMBDA {
     sums[i.kValue / kVectors][i.kValue % kVectors] =
         Type::start(task, column + i.kValue % kVectors * 16);
   });
-  for_steps<kDotBytes>(row_bytes, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
-    __m512i weights[kVectors];
-    unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      weights[v.kValue] = _mm512_loadu_si512(w + v.kValue / kDotVectors * kDotPanel * row_bytes +
-                                             k * kDotPanel + v.kValue % kDotVectors * 64);
-    });
-    unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-      int32_t four;
-      __builtin_memcpy(&four, x + r.kValue * row_bytes + k, sizeof four);
-      const __m512i values = _mm512_set1_epi32(four);
+  const auto weights_at = [&](int vector, int64_t k) CONVSEQ_LAMBDA {
+    return w + (vector / kDotVectors * weight_bytes + k) * kDotPanel + vector % kDotVectors * 64;
+  };
+  for_steps<kDotSteps * kDotBytes>(weight_bytes, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
+    x.template for_steps<int32_t, kDotSteps>(k, [&](auto n, const auto& values) CONVSEQ_LAMBDA {
+      __m512i weights[kVectors];
       unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        auto& sum = sums[r.kValue][v.kValue];
-        sum = Type::multiply(sum, values, weights[v.kValue]);
+        const std::byte* at = weights_at(v.kValue, k + n.kValue * kDotBytes);
+        weights[v.kValue] = _mm512_loadu_si512(at);
+        __builtin_prefetch(at + kStepsAhead * kDotBytes * kDotPanel);
+      });
+      values([&](auto r, int32_t four) CONVSEQ_LAMBDA {
+        const __m512i value = _mm512_set1_epi32(four);
+        unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
+          auto& sum = sums[r.kValue][v.kValue];
+          sum = Type::multiply(sum, value, weights[v.kValue]);
+        });
       });
     });
   });
@@ -54,7 +60,7 @@ float repeat_dots(int64_t times) {
 template <class Type>
 void multiply_dots(const MatmulTask& task) {
   constexpr int kRows = 12, kWide = 4;
-  for_tiles<kRows, kDotPanel, kWide, kDotBytes / Type::kBytes>(
+  for_tiles<kRows, kDotPanel, kWide, kDotSteps * kDotBytes / Type::kBytes>(
       task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
       [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
           CONVSEQ_LAMBDA {

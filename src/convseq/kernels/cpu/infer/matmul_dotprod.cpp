@@ -19,13 +19,14 @@ template <int R, int Panels>
 [[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column,
                             WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
-  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
+  const int64_t stride = task.row_stride;
+  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * stride;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   int32x4_t sums[R][Panels * kVectors] = {};
   for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
     int8x16_t values[R];
     unroll<R>([&](auto r)
-                  CONVSEQ_LAMBDA { values[r.kValue] = vld1q_s8(x + r.kValue * inputs + k); });
+                  CONVSEQ_LAMBDA { values[r.kValue] = vld1q_s8(x + r.kValue * stride + k); });
     unroll<kInputs / kGroup>([&](auto g) CONVSEQ_LAMBDA {
       unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
         constexpr int kVector = v.kValue;

@@ -37,6 +37,7 @@ struct MatmulTask {
   const float* column_scales = nullptr;
   const int32_t* column_starts = nullptr;  // −128 Σ q, per output: where sums of Uint8 rows begin
   int64_t inputs = 0;                      // with padding
+  int64_t row_stride = 0;                  // values from one row to the next
   ColumnRange columns = {};
   MatmulOutput output = {};
   int64_t cache_bytes = 0;  // of the second level; the results do not depend on it
@@ -54,7 +55,8 @@ const MatmulKernel& matmul_kernel(WeightType type, CpuLevel level);
 struct RowBuffer {
   float* scales = nullptr;  // Int8 only, [rows]
   std::byte* rows = nullptr;
-  int64_t inputs = 0;  // with padding
+  int64_t inputs = 0;      // with padding
+  int64_t row_stride = 0;  // values from one row to the next
   MatmulFormat format = {};
 };
 RowBuffer row_buffer(const PackedRows& rows);

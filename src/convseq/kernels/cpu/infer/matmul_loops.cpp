@@ -23,59 +23,53 @@ CONVSEQ_INLINE Ints load_ints(const int8_t* from) {
   return __builtin_convertvector(bytes, Ints);
 }
 
-// Arm multiplies by a lane of a vector, x86 by a broadcast load.
-#ifdef __aarch64__
-constexpr int kInputs = 4;
-#else
-constexpr int kInputs = 1;
-#endif
+constexpr int kInputs = 4;  // of a step
 
 template <int R, int Panels, class Weight>
 [[gnu::noinline]] void float_tile(const MatmulTask& task, int64_t row, int64_t column,
                                   WeightPrefetch& prefetch) {
   constexpr int kAll = Panels * kVectors;
-  const int64_t inputs = task.inputs;
-  const auto* x = reinterpret_cast<const float*>(task.rows) + row * inputs;
+  const int64_t inputs = task.inputs, stride = task.row_stride;
+  const auto* x = reinterpret_cast<const float*>(task.rows) + row * stride;
   const auto* w = reinterpret_cast<const Weight*>(task.panels) + column * inputs;
   const auto weights_at = [&](int vector, int64_t k) CONVSEQ_LAMBDA {
-    return load<kLanes>(w + (vector / kVectors * inputs + k) * kPanel + vector % kVectors * kLanes);
+    return w + (vector / kVectors * inputs + k) * kPanel + vector % kVectors * kLanes;
   };
-  // One pointer per two rows: more than x86's registers hold would be needed for twelve rows.
-  const float* pairs[(R + 1) / 2];
-  unroll<(R + 1) / 2>([&](auto p) CONVSEQ_LAMBDA {
-    pairs[p.kValue] = x + p.kValue * 2 * inputs;
-    asm("" : "+r"(pairs[p.kValue]));
-  });
   Floats<kLanes> sums[R][kAll] = {};
+  // In these orders, sums, rows and weights fit the registers.
+#ifdef __aarch64__  // multiplies by a lane of a vector
   for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
-    // In this order, sums, rows and weights fit the registers.
-    if constexpr (kInputs == 1) {
-      int64_t below = k + inputs;  // in the next row
-      asm("" : "+r"(below));
-      Floats<kLanes> weights[kAll];
-      unroll<kAll>([&](auto v) CONVSEQ_LAMBDA { weights[v.kValue] = weights_at(v.kValue, k); });
+    Floats<kInputs> values[R];
+    unroll<R>([&](auto r)
+                  CONVSEQ_LAMBDA { values[r.kValue] = load<kInputs>(x + r.kValue * stride + k); });
+    unroll<kInputs * kAll>([&](auto i) CONVSEQ_LAMBDA {
+      constexpr int kInput = i.kValue / kAll, kVector = i.kValue % kAll;
+      const auto weights = load<kLanes>(weights_at(kVector, k + kInput));
       unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-        const float value = pairs[r.kValue / 2][r.kValue % 2 == 0 ? k : below];
+        auto& sum = sums[r.kValue][kVector];
+        sum = fma<kLanes>(weights, values[r.kValue][kInput], sum);
+      });
+    });
+  });
+#else  // by a broadcast load
+  const RowPairs<R> pairs(x, stride * int64_t{sizeof(float)});
+  for_steps<kInputs>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
+    pairs.template for_steps<float, kInputs>(k * 4, [&](auto n, const auto& values) CONVSEQ_LAMBDA {
+      Floats<kLanes> weights[kAll];
+      unroll<kAll>([&](auto v) CONVSEQ_LAMBDA {
+        const Weight* at = weights_at(v.kValue, k + n.kValue);
+        weights[v.kValue] = load<kLanes>(at);
+        if (begins_line<Weight>(v.kValue * kLanes)) __builtin_prefetch(at + kStepsAhead * kPanel);
+      });
+      values([&](auto r, float value) CONVSEQ_LAMBDA {
         unroll<kAll>([&](auto v) CONVSEQ_LAMBDA {
           auto& sum = sums[r.kValue][v.kValue];
           sum = fma<kLanes>(weights[v.kValue], value, sum);
         });
       });
-    } else {
-      Floats<kInputs> values[R];
-      unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-        values[r.kValue] = load<kInputs>(x + r.kValue * inputs + k);
-      });
-      unroll<kInputs * kAll>([&](auto i) CONVSEQ_LAMBDA {
-        constexpr int kInput = i.kValue / kAll, kVector = i.kValue % kAll;
-        const auto weights = weights_at(kVector, k + kInput);
-        unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-          auto& sum = sums[r.kValue][kVector];
-          sum = fma<kLanes>(weights, values[r.kValue][kInput], sum);
-        });
-      });
-    }
+    });
   });
+#endif
   write_tile<R, kAll, kLanes>(task, row, R, column, sums);
 }
 
@@ -93,7 +87,7 @@ template <int R, int Panels>
 [[gnu::noinline]] void int_tile(const MatmulTask& task, int64_t row, int64_t column,
                                 WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
-  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * inputs;
+  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * task.row_stride;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   Ints sums[R][Panels * kVectors] = {};
   for_steps<1>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
@@ -102,7 +96,7 @@ template <int R, int Panels>
         const Ints weights = load_ints(w + (p.kValue * inputs + k) * kPanel + v.kValue * kLanes);
         unroll<R>([&](auto r) CONVSEQ_LAMBDA {
           sums[r.kValue][p.kValue * kVectors + v.kValue] +=
-              weights * int32_t{x[r.kValue * inputs + k]};
+              weights * int32_t{x[r.kValue * task.row_stride + k]};
         });
       });
     });
@@ -131,9 +125,11 @@ float repeat_floats(int64_t times) {
                  CONVSEQ_LAMBDA { return fma<kLanes>(x, w, sum); });
 }
 
+// Unsigned, because the sums overflow.
 float repeat_ints(int64_t times) {
-  return repeat_multiply<Ints, Ints>(
-      times, [](Ints sum, Ints x, Ints w) CONVSEQ_LAMBDA { return sum + x * w; });
+  typedef uint32_t Bits __attribute__((vector_size(4 * kLanes)));
+  return repeat_multiply<Bits, Bits>(
+      times, [](Bits sum, Bits x, Bits w) CONVSEQ_LAMBDA { return sum + x * w; });
 }
 
 constexpr int64_t kLoopOperations = 2 * kLoopSums * kLanes;

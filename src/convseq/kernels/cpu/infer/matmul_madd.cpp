@@ -33,26 +33,29 @@ constexpr int kVectors = 2;  // of a panel
 constexpr int kPanel = kVectors * kLanes;
 constexpr int kWide = 2;  // panels for few rows
 constexpr int kGroup = 2;
+constexpr int kSteps = 4;  // of the loop over the inputs at once
 
 template <int R, int Panels>
 [[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column,
                             WeightPrefetch& prefetch) {
   const int64_t inputs = task.inputs;
-  const auto* x = reinterpret_cast<const int16_t*>(task.rows) + row * inputs;
+  const RowPairs<R> x(reinterpret_cast<const int16_t*>(task.rows) + row * task.row_stride,
+                      task.row_stride * int64_t{sizeof(int16_t)});
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   Ints sums[R][Panels * kVectors] = {};
-  for_steps<kGroup>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
-    Ints weights[Panels * kVectors];
-    unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-      weights[v.kValue] = widen(w + v.kValue / kVectors * kPanel * inputs + k * kPanel +
-                                v.kValue % kVectors * kLanes * kGroup);
-    });
-    unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-      int32_t pair;
-      __builtin_memcpy(&pair, x + r.kValue * inputs + k, sizeof pair);
-      const Ints values = pair - Ints{};
+  for_steps<kSteps * kGroup>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
+    x.template for_steps<int32_t, kSteps>(2 * k, [&](auto n, const auto& pairs) CONVSEQ_LAMBDA {
+      Ints weights[Panels * kVectors];
       unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        sums[r.kValue][v.kValue] += multiply(values, weights[v.kValue]);
+        weights[v.kValue] =
+            widen(w + (v.kValue / kVectors * inputs + k + n.kValue * kGroup) * kPanel +
+                  v.kValue % kVectors * kLanes * kGroup);
+      });
+      pairs([&](auto r, int32_t pair) CONVSEQ_LAMBDA {
+        const Ints values = pair - Ints{};
+        unroll<Panels * kVectors>([&](auto v) CONVSEQ_LAMBDA {
+          sums[r.kValue][v.kValue] += multiply(values, weights[v.kValue]);
+        });
       });
     });
   });
@@ -60,15 +63,18 @@ template <int R, int Panels>
 }
 
 void multiply_pairs(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide, kGroup>(
+  for_tiles<kRows, kPanel, kWide, kSteps * kGroup>(
       task, task.inputs * 2, task.inputs,
       [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
           CONVSEQ_LAMBDA { tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
 }
 
+// Unsigned, because the sums overflow.
 float repeat(int64_t times) {
-  return repeat_multiply<Ints, Ints>(
-      times, [](Ints sum, Ints x, Ints w) CONVSEQ_LAMBDA { return sum + multiply(x, w); });
+  typedef uint32_t Bits __attribute__((vector_size(4 * kLanes)));
+  return repeat_multiply<Bits, Ints>(times, [](Bits sum, Ints x, Ints w) CONVSEQ_LAMBDA {
+    return sum + bits_as<Bits>(multiply(x, w));
+  });
 }
 
 }  // namespace

@@ -168,15 +168,56 @@ constexpr int64_t kStepsPerPart = 64;
 constexpr int64_t kStepsPerPart = 16;
 #endif
 
+// Steps from the one that loads a weight into the first-level cache to the one that reads it.
+constexpr int64_t kStepsAhead = 16;
+
 // step(k) for k = 0, By, 2 By, … below `end`, and a part of the prefetch every few steps.
 template <int64_t By, class Step>
 CONVSEQ_INLINE void for_steps(int64_t end, WeightPrefetch& prefetch, const Step& step) {
+  WeightPrefetch mine = prefetch;  // a copy: stores might change it
   for (int64_t part = 0; part < end; part += kStepsPerPart * By) {
-    prefetch.fetch_part();
+    mine.fetch_part();
     const int64_t part_end = smaller(part + kStepsPerPart * By, end);
     for (int64_t k = part; k < part_end; k += By) step(k);
   }
+  prefetch = mine;
 }
+
+// The rows of a tile by one pointer per two rows: one per row would be more than x86's registers
+// hold, and computed addresses would take the place of multiplications.
+template <int R>
+class RowPairs {
+ public:
+  CONVSEQ_INLINE RowPairs(const void* first, int64_t row_bytes) : row_bytes_(row_bytes) {
+    unroll<kPairs>([&](auto p) CONVSEQ_LAMBDA {
+      pairs_[p.kValue] = static_cast<const std::byte*>(first) + p.kValue * 2 * row_bytes;
+      asm("" : "+r"(pairs_[p.kValue]));
+    });
+  }
+
+  // step(n, values) for `Steps` values of type T from byte `at` of the rows on; values(f) calls
+  // f(row, value).
+  template <class T, int Steps, class Step>
+  CONVSEQ_INLINE void for_steps(int64_t at, const Step& step) const {
+    int64_t below = at + row_bytes_;  // in the next row
+    asm("" : "+r"(below));
+    unroll<Steps>([&](auto n) CONVSEQ_LAMBDA {
+      step(n, [&](const auto& f) CONVSEQ_LAMBDA {
+        unroll<R>([&](auto r) CONVSEQ_LAMBDA {
+          T value;
+          const int64_t offset = (r.kValue % 2 == 0 ? at : below) + n.kValue * int64_t{sizeof(T)};
+          __builtin_memcpy(&value, pairs_[r.kValue / 2] + offset, sizeof value);
+          f(r, value);
+        });
+      });
+    });
+  }
+
+ private:
+  static constexpr int kPairs = (R + 1) / 2;
+  const std::byte* pairs_[kPairs];
+  int64_t row_bytes_;
+};
 
 // The rows of a block, a multiple of Rows.
 template <int Rows>

@@ -22,7 +22,7 @@ struct Int8Dots : IntSums<16> {
 const MatmulKernel kInt8Matmul = {{.weight_bytes = 1,
                                    .panel = kDotPanel,
                                    .group = 4,
-                                   .input_multiple = 8,
+                                   .input_multiple = kDotSteps * 4,
                                    .element = RowElement::Uint8},
                                   multiply_dots<Int8Dots>,
                                   {"vpdpbusd", kLoopSums * 128, repeat_dots<Int8Dots>}};

@@ -99,6 +99,14 @@ void store_quantised(const MatmulFormat& format, const MatrixLayout& layout, int
   store(packed + layout.starts, output, -128 * sum);
 }
 
+// Values from one row to the next, of rows that are not in tiles. Rows at multiples of 2 KB would
+// share a few sets of the first-level cache.
+int64_t row_stride(const MatmulFormat& format, int64_t inputs) {
+  const int64_t bytes = element_bytes(format.element);
+  const bool shares_sets = format.row_tile == 1 && inputs * bytes % 2048 == 0;
+  return inputs + (shares_sets ? kPackedAlignment / bytes : 0);
+}
+
 int64_t row_scale_bytes(const PackedRowsShape& shape) {  // they stand before the rows
   return shape.type == WeightType::Int8 ? round_up(shape.rows * 4, kPackedAlignment) : 0;
 }
@@ -162,17 +170,19 @@ void unpack_row(const PackedMatrix& matrix, int64_t output, float* to) {
 
 RowBuffer row_buffer(const PackedRows& rows) {
   const MatmulFormat& format = matmul_kernel(rows.shape.type, rows.shape.level).format;
+  const int64_t inputs = round_up(rows.shape.inputs, format.input_multiple);
   return {.scales = reinterpret_cast<float*>(rows.data),
           .rows = rows.data + row_scale_bytes(rows.shape),
-          .inputs = round_up(rows.shape.inputs, format.input_multiple),
+          .inputs = inputs,
+          .row_stride = row_stride(format, inputs),
           .format = format};
 }
 
 int64_t packed_bytes(const PackedRowsShape& shape) {
   const MatmulFormat& format = matmul_kernel(shape.type, shape.level).format;
   const int64_t rows = round_up(shape.rows, format.row_tile);
-  const int64_t inputs = round_up(shape.inputs, format.input_multiple);
-  return round_up(row_scale_bytes(shape) + rows * inputs * element_bytes(format.element),
+  const int64_t stride = row_stride(format, round_up(shape.inputs, format.input_multiple));
+  return round_up(row_scale_bytes(shape) + rows * stride * element_bytes(format.element),
                   kPackedAlignment);
 }
 
@@ -202,6 +212,7 @@ void packed_matmul(const PackedRows& rows, const PackedMatrix& matrix, const Mat
                    .column_scales = reinterpret_cast<const float*>(matrix.data),
                    .column_starts = reinterpret_cast<const int32_t*>(matrix.data + layout.starts),
                    .inputs = layout.inputs,
+                   .row_stride = buffer.row_stride,
                    .columns = columns,
                    .output = output,
                    .cache_bytes = l2_cache_bytes()});

@@ -61,7 +61,7 @@ CONVSEQ_INLINE void pack_groups(const RowBuffer& buffer, int64_t row, const floa
                                 const Store& store) {
   constexpr int kWidth = G < 16 ? G : 16;
   const int64_t tile = buffer.format.row_tile, slot = row % tile;
-  T* to = reinterpret_cast<T*>(buffer.rows) + (row - slot) * buffer.inputs + slot * G;
+  T* to = reinterpret_cast<T*>(buffer.rows) + (row - slot) * buffer.row_stride + slot * G;
   const auto pack_group = [&](const float* from) CONVSEQ_LAMBDA {
     unroll<G / kWidth>([&](auto i) CONVSEQ_LAMBDA {
       store(Number<kWidth>{}, to + i.kValue * kWidth, from + i.kValue * kWidth);
@@ -109,7 +109,7 @@ void pack_bf16(const RowBuffer& to, int64_t row, const float* x, int64_t count) 
 }
 
 void pack_fp32(const RowBuffer& to, int64_t row, const float* x, int64_t count) {
-  auto* out = reinterpret_cast<float*>(to.rows) + row * to.inputs;
+  auto* out = reinterpret_cast<float*>(to.rows) + row * to.row_stride;
   const bool rounds = to.format.element == RowElement::Fp32OfBf16;
   for_blocks(0, count, [&](auto width, int64_t c) CONVSEQ_LAMBDA {
     constexpr int kWidth = width.kValue;
