@@ -84,12 +84,14 @@ struct Sequence {
     for (int64_t t = 0; t < shape.time; ++t) {
       std::copy_n(row(t), width(), spaced.data() + t * x_stride);
     }
+    Floats packed(static_cast<size_t>(shape.channels * shape.kernel));
+    if (!dynamic) pack_conv_taps(shape, taps.data(), packed.data(), level);
     for (int64_t begin = 0; begin < shape.time; begin += rows) {
       conv_rows(shape,
                 {.x = spaced.data(),
                  .x_stride = x_stride,
                  .gate = gate,
-                 .static_taps = dynamic ? nullptr : taps.data(),
+                 .packed_taps = dynamic ? nullptr : packed.data(),
                  .dynamic_taps = {.values = dynamic ? taps.data() : nullptr},
                  .begin = begin,
                  .end = std::min(begin + rows, shape.time),

@@ -22,7 +22,7 @@ struct ConvRows {
   const float* x = nullptr;  // row 0 of the sequence
   int64_t x_stride = 0;      // floats from one row to the next
   ConvGate gate = ConvGate::None;
-  const float* static_taps = nullptr;  // [H,k], or null where `dynamic_taps` are given
+  const float* packed_taps = nullptr;  // static ones, or null where `dynamic_taps` are given
   DynamicTaps dynamic_taps;            // [time,H,k]; row 0 of the sequence
   int64_t begin = 0;
   int64_t end = 0;
@@ -30,6 +30,10 @@ struct ConvRows {
   int64_t y_stride = 0;
   float* workspace = nullptr;  // conv_rows_workspace() floats
 };
+
+// Static taps [H,k] in the order in which conv_rows() reads them, [C·k].
+void pack_conv_taps(const ConvShape& shape, const float* taps, float* packed,
+                    CpuLevel level = default_cpu_level());
 
 // The workspace of calls with at most `rows` output rows.
 int64_t conv_rows_workspace(const ConvShape& shape, ConvGate gate, int64_t rows);

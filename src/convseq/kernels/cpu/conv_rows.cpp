@@ -14,14 +14,12 @@ struct Workspace {
   const float** rows;    // k + kTile
   const float** tap_of;  // k
   float* zeros;          // C
-  float* taps;           // C · k packed, or kTile · [H,k] of a few positions
+  float* taps;           // kTile · [H,k] of a few positions
   float* gated;          // [rows + reach, C], or nothing without a gate
 
   static constexpr int64_t kFloatsPerPointer = sizeof(void*) / sizeof(float);
   static int64_t pointers(const ConvShape& shape) { return 2 * shape.kernel + kTile; }
-  static int64_t tap_floats(const ConvShape& shape) {
-    return std::max(shape.channels, kTile * shape.heads) * shape.kernel;
-  }
+  static int64_t tap_floats(const ConvShape& shape) { return kTile * shape.heads * shape.kernel; }
 
   // Without the gated rows.
   static int64_t size(const ConvShape& shape) {
@@ -80,6 +78,10 @@ int64_t conv_rows_workspace(const ConvShape& shape, ConvGate gate, int64_t rows)
   return Workspace::size(shape) + gated;
 }
 
+void pack_conv_taps(const ConvShape& shape, const float* taps, float* packed, CpuLevel level) {
+  loops_of(level).conv.pack_taps(shape, taps, /*reversed=*/false, packed);
+}
+
 void conv_rows(const ConvShape& shape, const ConvRows& arrays, CpuLevel level) {
   if (arrays.begin >= arrays.end || shape.channels == 0) return;
   const Loops loops = loops_of(level);
@@ -87,9 +89,8 @@ void conv_rows(const ConvShape& shape, const ConvRows& arrays, CpuLevel level) {
   std::fill_n(workspace.zeros, shape.channels, 0.0F);
   const InputRows x = input_rows(loops.conv, shape, arrays, workspace);
   const OutputSpan y{arrays.y, arrays.y_stride, arrays.begin, arrays.end};
-  if (arrays.static_taps != nullptr) {
-    loops.conv.pack_taps(shape, arrays.static_taps, /*reversed=*/false, workspace.taps);
-    loops.conv.rows(shape, x, workspace.taps, workspace.rows, y);
+  if (arrays.packed_taps != nullptr) {
+    loops.conv.rows(shape, x, arrays.packed_taps, workspace.rows, y);
   } else {
     loops.dynamic.rows(shape, x, arrays.dynamic_taps, workspace.scratch(), y);
   }

@@ -22,17 +22,18 @@ class CpuStaticConv : public CpuConv {
   CpuStaticConv(const CpuMixerOptions& options, int64_t tap_heads, WeightPacker& packer)
       : CpuConv(options, packer) {
     shape_.heads = tap_heads;
-    const std::string name = options.name + ".taps";
-    const int64_t kernel = shape_.kernel;
-    const bool softmax = packer.config().tap_softmax;
-    packer.computed(
-        tap_heads * kernel,
-        [=, &packer] {
-          auto taps = packer.values(name);
-          if (softmax) tap_softmax(taps, kernel);
-          return taps;
-        },
-        taps_);
+    const auto taps = [name = options.name + ".taps", kernel = shape_.kernel, &packer] {
+      auto values = packer.values(name);
+      if (packer.config().tap_softmax) tap_softmax(values, kernel);
+      return values;
+    };
+    packer.computed(tap_heads * shape_.kernel, taps, taps_);
+    const auto pack = [taps, shape = shape_, level = level_] {
+      std::vector<float> packed(static_cast<size_t>(shape.channels * shape.kernel));
+      kernels::pack_conv_taps(shape, taps().data(), packed.data(), level);
+      return packed;
+    };
+    packer.computed(shape_.channels * shape_.kernel, pack, packed_taps_);
   }
 
   void mix(const MixRows& rows, std::byte* workspace) const override {
@@ -42,7 +43,7 @@ class CpuStaticConv : public CpuConv {
                        {.x = rows.projected,
                         .x_stride = input.shape.outputs,
                         .gate = gate_,
-                        .static_taps = taps_,
+                        .packed_taps = packed_taps_,
                         .dynamic_taps = {},
                         .begin = rows.begin,
                         .end = rows.end,
@@ -70,7 +71,8 @@ class CpuStaticConv : public CpuConv {
   }
 
  private:
-  const float* taps_ = nullptr;  // [heads, kernel], after the softmax
+  const float* taps_ = nullptr;         // [heads, kernel], after the softmax
+  const float* packed_taps_ = nullptr;  // the same for conv_rows()
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ void pack_quantised(const RowBuffer& to, int64_t row, const float* x, int64_t co
       return pack_groups<8, int16_t>(to, row, x, count, store(0));
     case RowElement::Uint8:
       if (to.format.row_group == 64) return pack_groups<64, uint8_t>(to, row, x, count, store(128));
-      return pack_groups<8, uint8_t>(to, row, x, count, store(128));
+      return pack_groups<16, uint8_t>(to, row, x, count, store(128));
     default:
       return pack_groups<8, int8_t>(to, row, x, count, store(0));
   }
