@@ -1,9 +1,12 @@
 // `convseq study` as a program: killed, repeated, shared by processes, merged.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <fstream>
-#include <regex>
+#include <set>
 
 #include "child_process.h"
 #include "convseq/base/random.h"
@@ -77,6 +80,55 @@ class StudyProgram : public ::testing::Test {
     return count;
   }
 
+  // Unlike the clock, the CPU time depends little on what else the machine does.
+  static double cpu_seconds_of_children() {
+    rusage usage{};
+    ::getrusage(RUSAGE_CHILDREN, &usage);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  }
+
+  // The processes that compute a cell now. A process id in a lock that nobody holds is an old one.
+  static std::set<pid_t> busy_workers(const fs::path& out) {
+    std::set<pid_t> found;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(out / "cells", error)) {
+      const int file = ::open((entry.path() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+      if (file < 0) continue;
+      const bool held = ::flock(file, LOCK_SH | LOCK_NB) != 0;
+      char text[32] = "";
+      const bool read = ::pread(file, text, sizeof text - 1, 0) > 0;
+      ::close(file);
+      if (held && read) found.insert(std::atoi(text));
+    }
+    return found;
+  }
+
+  // Workers end a moment after a pool that is killed.
+  static void wait_for_orphans(const fs::path& out) {
+    const auto has_out = [&](const fs::path& process) {
+      std::ifstream file(process / "cmdline", std::ios::binary);
+      const std::string words{std::istreambuf_iterator<char>(file), {}};
+      return words.find(out.string() + '\0') != words.npos;
+    };
+    const auto one_runs = [&] {
+      for (const auto& entry : fs::directory_iterator("/proc")) {
+        if (has_out(entry.path())) return true;
+      }
+      return false;
+    };
+    while (one_runs()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  // A study whose first cell, which all others need, takes long enough to be found.
+  static Json slow_study() {
+    Json study = small_study();
+    study["synth"]["corpus"]["documents"] = 60'000;
+    return study;
+  }
+
   TempFolder folder_;
 };
 
@@ -99,11 +151,11 @@ TEST_F(StudyProgram, ComputesEveryCellOnceAndWritesTheScores) {
 TEST_F(StudyProgram, ARerunDoesNothing) {
   const fs::path out = folder_ / "out";
   fs::copy(finished() / "out", out, fs::copy_options::recursive);
-  const auto start = std::chrono::steady_clock::now();
+  const double before = cpu_seconds_of_children();
   const Outcome outcome = run(out, "--jobs 2");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(cells_in(outcome.output), 0u) << outcome.output;
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(cpu_seconds_of_children() - before, 10);  // most of it is loading libtorch
 }
 
 TEST_F(StudyProgram, ADeletedCellIsComputedAlone) {
@@ -128,6 +180,8 @@ TEST_F(StudyProgram, KilledAtRandomMomentsItLosesAtMostTheRunningCells) {
   for (int kill = 0; kill < 12; ++kill) {
     ChildProcess process(run_line(out), folder_ / "log");
     std::this_thread::sleep_for(std::chrono::milliseconds(300 + random.below(2500)));
+    // On a busy machine that is too early for a result; the last ones wait for another one.
+    if (kill >= 9) process.wait_until([&] { return result_files(out).size() > known.size(); });
     process.signal(SIGKILL);
     process.wait();
     for (const auto& [file, time] : known) EXPECT_EQ(fs::last_write_time(file), time) << file;
@@ -149,9 +203,8 @@ TEST_F(StudyProgram, TwoProcessesNeverComputeTheSameCell) {
   EXPECT_EQ(second.exit_code(), 0) << read_text_file(folder_ / "second");
   const size_t by_first = cells_in(read_text_file(folder_ / "first"));
   const size_t by_second = cells_in(read_text_file(folder_ / "second"));
+  // On a busy machine one of them may do everything.
   EXPECT_EQ(by_first + by_second, static_cast<size_t>(testing::kSmallStudyCells));
-  EXPECT_GT(by_first, 0u);
-  EXPECT_GT(by_second, 0u);
   EXPECT_EQ(scores(out), scores(finished() / "out"));
 }
 
@@ -203,7 +256,8 @@ TEST_F(StudyProgram, OnlySomeCellsAndWhatTheyNeed) {
 TEST_F(StudyProgram, MergedScoresAreKnownAndOneIsReproducedFirst) {
   const fs::path out = folder_ / "out", scores_file = finished() / "out" / "scores.jsonl";
   const Outcome merged = testing::run_shell(line("merge", out, scores_file.string()));
-  EXPECT_NE(merged.output.find("18 results taken in, 0 known"), std::string::npos) << merged.output;
+  EXPECT_NE(merged.output.find("18 results merged, 0 already known"), std::string::npos)
+      << merged.output;
   EXPECT_EQ(scores(out), scores(finished() / "out"));
   const Outcome outcome = run(out);
   EXPECT_NE(outcome.output.find("reproduced: finetune"), std::string::npos) << outcome.output;
@@ -267,30 +321,40 @@ TEST_F(StudyProgram, TwoScoresOfACellAreReportedWithBothValues) {
 
 TEST_F(StudyProgram, AWorkerThatDiesTwiceOfACellGivesItUp) {
   const fs::path out = folder_ / "out";
-  // The first cell takes long enough to be found.
-  Json study = small_study();
-  study["synth"]["corpus"]["documents"] = 60'000;
-  write_study(study);
-  ChildProcess pool(run_line(out, "--jobs 2"), folder_ / "pool");
-  int kills = 0;
-  // To the end: another worker may take the cell before the first one's death is noticed.
+  write_study(slow_study());
+  ChildProcess pool(run_line(out, "--jobs 3"), folder_ / "pool");
+  std::set<pid_t> killed;
+  // To the end of the pool, which gives up.
   pool.wait_until([&] {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(out / "cells", error)) {
-      std::ifstream lock(entry.path() / "lock");
-      pid_t holder = 0;
-      if (!(lock >> holder) || fs::exists(entry.path() / "result.json")) continue;
-      if (::kill(holder, SIGKILL) == 0) ++kills;
+    for (const pid_t worker : busy_workers(out)) {
+      if (killed.insert(worker).second) ::kill(worker, SIGKILL);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return false;
   });
   pool.wait();
-  EXPECT_GE(kills, 2);
+  EXPECT_EQ(killed.size(), 2u);
   const std::string output = read_text_file(folder_ / "pool");
-  EXPECT_TRUE(
-      std::regex_search(output, std::regex("failed: synth: its worker was killed [23] times")))
+  EXPECT_NE(output.find("failed: synth: its worker died 2 times; the last one was killed by "
+                        "signal 9"),
+            std::string::npos)
       << output;
+}
+
+TEST_F(StudyProgram, KilledWithItsPoolAWorkerIsNoDeathOfItsCell) {
+  const fs::path out = folder_ / "out";
+  write_study(slow_study());
+  ChildProcess pool(run_line(out, "--jobs 2"), folder_ / "pool");
+  std::set<pid_t> busy;
+  pool.wait_until([&] { return !(busy = busy_workers(out)).empty(); });
+  ASSERT_EQ(busy.size(), 1u);
+  ::kill(*busy.begin(), SIGKILL);
+  pool.signal(SIGKILL);
+  pool.wait();
+  wait_for_orphans(out);
+  for (const auto& entry : fs::directory_iterator(out / "cells")) {
+    EXPECT_FALSE(fs::exists(entry.path() / "deaths"));
+  }
 }
 
 using GpuStudyProgram = StudyProgram;

@@ -41,7 +41,8 @@ struct StudyFlags {
 // A study file, its folder and its plan.
 struct OpenStudy {
   OpenStudy(const StudyFlags& flags, bool create)
-      : study(Study::load(flags.study)),
+      : limit{.minutes = flags.minutes, .grace = flags.grace},
+        study(Study::load(flags.study)),
         folder(flags.out.empty() ? fs::path("studies") / study.name : fs::path(flags.out), create),
         digests(fs::exists(folder.path()) ? folder.path() / "digests.json" : fs::path()),
         plan(study, flags.data, digests),
@@ -57,6 +58,7 @@ struct OpenStudy {
 
   StudyOverview overview() { return convseq::overview(plan, folder, only, digests); }
 
+  TimeLimit limit;  // first: the time to read the data counts
   Study study;
   StudyFolder folder;
   DataDigests digests;
@@ -89,14 +91,15 @@ void merge_results(const StudyFlags& flags) {
       open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));
   for (const std::string& line : report.differences) log::warning("{}", line);
   open.write_scores();
-  fmt::print("{}: {} taken in, {} known\n", open.folder.path().string(),
+  fmt::print("{}: {} merged, {} already known\n", open.folder.path().string(),
              counted(report.added, "result"), report.known);
 }
 
 WorkerOptions worker_options(const StudyFlags& flags, const OpenStudy& open) {
   return {.only = open.only,
-          .limit = {.minutes = flags.minutes, .grace = flags.grace},
-          .interrupted = interrupted};
+          .limit = open.limit,
+          .interrupted = interrupted,
+          .pool = flags.worker ? PoolLink::inherited() : PoolLink()};
 }
 
 CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const TimeLimit& limit) {
@@ -149,7 +152,9 @@ std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy
     command.insert(command.end(), {flag, value});
   };
   if (!flags.data.empty()) add("--data", flags.data);
-  if (flags.minutes > 0) add("--minutes", fmt::format("{}", flags.minutes));
+  // One that replaces another has less time.
+  constexpr double kSoon = 1e-3;
+  if (flags.minutes > 0) add("--minutes", fmt::format("{}", std::max(kSoon, open.limit.left())));
   add("--grace", fmt::format("{}", flags.grace));
   for (const std::string& condition : flags.only) add("--only", condition);
   if (flags.keep_models) command.emplace_back("--keep-models");
@@ -161,8 +166,9 @@ void run_pool(const StudyFlags& flags, OpenStudy& open) {
   const std::string threads = std::to_string(std::max<int64_t>(1, cores / flags.jobs));
   ::setenv("OMP_NUM_THREADS", threads.c_str(), /*overwrite=*/0);
   const int worst = run_workers(open.folder, open.plan,
-                                {.command = worker_command(flags, open),
+                                {.command = [&] { return worker_command(flags, open); },
                                  .workers = flags.jobs,
+                                 .limit = open.limit,
                                  .interrupted = interrupted,
                                  .each_minute = [&] { open.write_scores(); }});
   if (worst != 0 && !interrupted()) {
@@ -207,7 +213,7 @@ void add_study_flags(CLI::App& command, StudyFlags& flags) {
   command.add_option("STUDY,--study", flags.study, "Study file, or the name of a built-in study")
       ->required();
   command.add_option("--out", flags.out, "Folder of the study (default: studies/NAME)");
-  command.add_option("--data", flags.data, "Folder of the data (default: as the study file says)")
+  command.add_option("--data", flags.data, "Data folder (default: that of the study file)")
       ->envname("CONVSEQ_DATA");
 }
 
@@ -222,11 +228,11 @@ void add_only_flag(CLI::App& command, StudyFlags& flags) {
 void add_run_flags(CLI::App& command, StudyFlags& flags) {
   add_count(command, "--jobs", flags.jobs, "Number of processes that work side by side",
             {.max = 1024});
-  add_real(command, "--minutes", flags.minutes, "Begin no cell after N minutes",
+  add_real(command, "--minutes", flags.minutes, "Start no new cell after N minutes",
            {.above_min = true})
       ->default_str("");
   add_real(command, "--grace", flags.grace,
-           "Minutes after --minutes at which running cells are stopped");
+           "Grace period in minutes before running cells are stopped");
   add_device(command, flags.device);
   command.add_flag("--retry", flags.retry, "Compute failed cells again");
   command.add_flag("--keep-models", flags.keep_models, "Keep fine-tuned models, in cells/ID/run");
@@ -277,14 +283,15 @@ void add_study(CLI::App& program) {
     command->add_flag("--json", flags->json, "Print the table as JSON");
   }
   {
-    const auto [command, flags] = add("status", "Print how far a study is, and write scores.jsonl",
-                                      "convseq study status mini", show_status);
+    const auto [command, flags] =
+        add("status", "Print the progress of a study and write scores.jsonl",
+            "convseq study status mini", show_status);
     add_only_flag(*command, *flags);
     command->add_flag("--scores", flags->scores, "Also print mean test scores");
     command->add_flag("--json", flags->json, "Print the table as JSON");
   }
   {
-    const auto [command, flags] = add("merge", "Take in the scores of another machine",
+    const auto [command, flags] = add("merge", "Merge the scores of another machine",
                                       "convseq study merge mini other/scores.jsonl", merge_results);
     command->add_option("SOURCE,--source", flags->sources, "Study folders or scores.jsonl files")
         ->required();

@@ -1,6 +1,8 @@
 #include "convseq/study/run/check.h"
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -18,6 +20,16 @@ const Cell* quickest_stored(const StudyPlan& plan, const StudyFolder& folder) {
     }
   }
   return quickest;
+}
+
+// Waits for other processes. Nothing if this one is interrupted meanwhile.
+std::optional<CellLock> wait_for(const fs::path& file, const WorkerOptions& options) {
+  fs::create_directories(file.parent_path());
+  while (!options.interrupted()) {
+    if (auto lock = CellLock::try_to_get(file)) return lock;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,12 +50,16 @@ std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folde
   // The tokenizer and the synthetic data, where they are not here yet.
   for (const std::string& need : cell->needs) {
     if (folder.has_files(need)) continue;
-    fs::create_directories(folder.cell(need));
+    const auto lock = wait_for(folder.lock_file(need), options);
+    if (!lock) return std::nullopt;
+    if (folder.has_files(need)) continue;  // the other process has made them
     const auto made = runner.run(*plan.find(need), folder.cell(need));
     if (!made || options.interrupted()) return std::nullopt;
     folder.store(*made);
   }
   const fs::path out = folder.path() / "check";
+  const auto lock = wait_for(folder.path() / "slots" / "check", options);
+  if (!lock) return std::nullopt;
   const auto again = runner.run(*cell, out);
   fs::remove_all(out);
   if (!again) return std::nullopt;

@@ -25,6 +25,15 @@ void count(const CellCost& cost, bool left, int64_t times, PartOverview& part) {
   if (left) part.seconds_left += n * cost.seconds;
 }
 
+// A result of another machine makes up for a failure here, unless a cell needs the files.
+bool is_needed(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder) {
+  return std::any_of(plan.cells().begin(), plan.cells().end(), [&](const Cell& other) {
+    const auto& needs = other.needs;
+    return !folder.is_done(other.id()) &&
+           std::find(needs.begin(), needs.end(), cell.id()) != needs.end();
+  });
+}
+
 void add(const PartOverview& part, PartOverview& total) {
   total.pretrainings += part.pretrainings;
   total.finetunings += part.finetunings;
@@ -57,12 +66,12 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   for (const Cell& cell : plan.cells()) {
     if (!filter.takes(cell)) continue;
     PartOverview& part = part_of(cell.label.parts.front());
-    const bool done = folder.is_done(cell.id()), failed = folder.has_failed(cell.id());
+    const CellResult* failure = folder.failure(cell.id());
+    const bool done = folder.is_done(cell.id());
+    const bool failed = failure != nullptr && (!done || is_needed(cell, plan, folder));
     const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
-    if (failed) {
-      all.failures.push_back(cell.name() + ": " + folder.result(cell.id())->failed);
-    }
+    if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);
     if (cell.kind() != CellKind::Pretrain && cell.kind() != CellKind::Finetune) continue;
     ++(cell.kind() == CellKind::Pretrain ? part.pretrainings : part.finetunings);
     ++(done ? part.done : failed ? part.failed : running ? part.running : part.left);

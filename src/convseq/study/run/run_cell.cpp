@@ -101,6 +101,15 @@ std::optional<CellResult> CellRunner::run(const Cell& cell, const fs::path& out)
   return result;
 }
 
+bool CellRunner::device_is_usable() const {
+  if (options_.device.is_cpu()) return true;
+  try {
+    return torch::ones({1}, options_.device).item<float>() == 1;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 fs::path CellRunner::synth_folder() const {
   for (const Cell& cell : plan_.cells()) {
     if (cell.kind() == CellKind::Synth) return folder_.cell(cell.id());
@@ -170,7 +179,8 @@ bool CellRunner::run(const ShardsWork& work, const fs::path& out, CellResult& re
     int64_t number = 0;
     for (const fs::path& file : files_of(work.patterns)) {
       const fs::path link = text / fmt::format("{:05}-{}", number++, file.filename().string());
-      if (!fs::exists(link)) fs::create_symlink(file, link);
+      fs::remove(link);  // of an earlier attempt, when the data may have been elsewhere
+      fs::create_symlink(file, link);
     }
   } else if (!fs::exists(text / "text.jsonl")) {
     AtomicFile file(text / "text.jsonl");

@@ -27,6 +27,9 @@ class CellRunner {
   // earlier attempt left there is continued or replaced.
   std::optional<CellResult> run(const Cell& cell, const std::filesystem::path& out);
 
+  // False after an error of a kernel that makes every later call of this process to the GPU fail.
+  bool device_is_usable() const;
+
  private:
   bool run(const SynthWork& work, const std::filesystem::path& out, CellResult& result);
   bool run(const TokenizerWork& work, const std::filesystem::path& out, CellResult& result);

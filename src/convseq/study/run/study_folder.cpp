@@ -21,6 +21,17 @@ CellResult read_result(const fs::path& file) {
   return CellResult::from_json(JsonObject::from_file(file));
 }
 
+// Another process may remove a failure at any moment.
+std::optional<CellResult> read_if_there(const fs::path& file) {
+  if (!fs::exists(file)) return std::nullopt;
+  try {
+    return read_result(file);
+  } catch (const Error&) {
+    if (!fs::exists(file)) return std::nullopt;
+    throw;
+  }
+}
+
 // The numbers by which two results of a cell are compared.
 std::map<std::string, double> numbers_of(const CellResult& result) {
   std::map<std::string, double> numbers;
@@ -55,11 +66,6 @@ std::optional<CellLock> CellLock::try_to_get(const fs::path& file) {
     if (why != EWOULDBLOCK) fail_to("lock", file, why);
     return std::nullopt;
   }
-  const std::string holder = std::to_string(::getpid());
-  if (::ftruncate(descriptor, 0) != 0 ||
-      ::pwrite(descriptor, holder.data(), holder.size(), 0) < 0) {
-    // A full disk: the lock holds all the same.
-  }
   return CellLock(descriptor);
 }
 
@@ -71,14 +77,19 @@ bool CellLock::is_held(const fs::path& file) {
   return held;
 }
 
-int64_t CellLock::last_holder(const fs::path& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return 0;
-  return std::atoll(read_text_file(file).c_str());
+void CellLock::sign() const {
+  const std::string holder = std::to_string(::getpid());
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::pwrite(descriptor_, holder.data(), holder.size(), 0) < 0) {
+    // A full disk: the lock holds all the same.
+  }
 }
 
+// Another process may have a copy of the descriptor (WorkerLink): closing alone would not unlock.
 CellLock::~CellLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  ::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
 }
 
 StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
@@ -103,12 +114,14 @@ void StudyFolder::refresh(StudyPlan& plan) {
 void StudyFolder::read_results(const StudyPlan& plan) {
   for (const Cell& cell : plan.cells()) {
     const std::string& id = cell.id();
-    if (is_done(id) && results_.contains(id)) continue;
-    const fs::path folder = this->cell(id);
-    for (const char* file : {kResult, kFailed}) {
-      if (!fs::exists(folder / file)) continue;
-      results_.insert_or_assign(id, read_result(folder / file));
-      break;
+    const auto known = results_.find(id);
+    if (known != results_.end() && known->second.failed.empty()) continue;
+    auto found = read_if_there(this->cell(id) / kResult);
+    if (!found) found = read_if_there(this->cell(id) / kFailed);
+    if (found) {
+      results_.insert_or_assign(id, std::move(*found));
+    } else {
+      results_.erase(id);  // another process computes a failed cell again
     }
   }
 }
@@ -127,12 +140,17 @@ bool StudyFolder::is_done(const std::string& id) const {
   return found != nullptr && found->failed.empty();
 }
 
-bool StudyFolder::has_failed(const std::string& id) const {
-  const CellResult* found = result(id);
-  return found != nullptr && !found->failed.empty();
+// Also where another machine has a result: a cell that needs its files cannot be computed here.
+const CellResult* StudyFolder::failure(const std::string& id) const {
+  const auto here = results_.find(id);
+  return here != results_.end() && !here->second.failed.empty() ? &here->second : nullptr;
 }
 
 bool StudyFolder::has_files(const std::string& id) const { return fs::exists(cell(id) / kResult); }
+
+bool StudyFolder::is_settled(const std::string& id) const {
+  return has_files(id) || fs::exists(cell(id) / kFailed);
+}
 
 void StudyFolder::store(const CellResult& result) {
   fs::create_directories(cell(result.id));

@@ -13,12 +13,14 @@
 namespace convseq {
 
 // An exclusive lock on a file, which the kernel releases when the process ends, for whatever
-// reason. The file stays, and names the last holder.
+// reason. The file stays.
 class CellLock {
  public:
   static std::optional<CellLock> try_to_get(const std::filesystem::path& file);
   static bool is_held(const std::filesystem::path& file);
-  static int64_t last_holder(const std::filesystem::path& file);  // process id; 0: none
+
+  void sign() const;  // writes the id of this process into the file, for people who look there
+  int descriptor() const { return descriptor_; }
 
   CellLock(CellLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   CellLock& operator=(CellLock&& other) noexcept {
@@ -40,6 +42,7 @@ struct MergeReport {
 // The folder of a study, which several processes share:
 //   cells/ID/result.json   a finished cell; beside it what it made (model/, shards/, …)
 //   cells/ID/failed.json   a failed one
+//   cells/ID/deaths        how many of its workers were killed
 //   merged.jsonl           results of other machines, whose files are not here
 //   scores.jsonl           all results of the study, one per line
 //   digests.json           of the data files
@@ -56,8 +59,11 @@ class StudyFolder {
   void refresh(StudyPlan& plan);
   const CellResult* result(const std::string& id) const;  // also of a failed cell; null: none
   bool is_done(const std::string& id) const;
-  bool has_failed(const std::string& id) const;
+  const CellResult* failure(const std::string& id) const;  // of a cell that failed here; null: none
+  bool has_failed(const std::string& id) const { return failure(id) != nullptr; }
   bool has_files(const std::string& id) const;  // made in this folder, and for others to read
+  // Whether the cell has finished or failed in this folder, maybe since the last refresh().
+  bool is_settled(const std::string& id) const;
 
   void store(const CellResult& result);  // result.json or, if it failed, failed.json
   void forget_failure(const std::string& id);

@@ -42,6 +42,7 @@ class Worker {
       }
       if (auto held = take(cells)) {
         compute(*held);
+        options_.pool.end();  // not after an Error: that is a death
         continue;
       }
       const bool others_work = std::any_of(cells.begin(), cells.end(), [](const auto& each) {
@@ -73,8 +74,10 @@ class Worker {
       }
       fs::create_directories(folder_.cell(cell->id()));
       auto lock = CellLock::try_to_get(folder_.lock_file(cell->id()));
-      // Another process may have finished it since we looked.
-      if (!lock || folder_.has_files(cell->id())) continue;
+      // Another process may have finished it, or failed in it, since we looked.
+      if (!lock || folder_.is_settled(cell->id())) continue;
+      options_.pool.begin(cell->id(), *lock);
+      lock->sign();
       return HeldCell{cell, std::move(*lock), std::move(slot)};
     }
     return std::nullopt;
@@ -95,7 +98,14 @@ class Worker {
       CellResult failure = cell.label;
       const std::string what = error.what();
       failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
-      folder_.store(failure);
+      const bool usable = runner_.device_is_usable();
+      // A pool gives the cell to a new process: another one's fault may have reached this one.
+      if (usable || !options_.pool.connected()) folder_.store(failure);
+      if (!usable) {
+        throw Error(fmt::format("{}: {}; this process cannot use the GPU any more", cell.name(),
+                                failure.failed),
+                    Error::Cause::Failure);
+      }
       ++report_.failed;
       log::warning("{}: failed: {}", cell.name(), failure.failed);
     }

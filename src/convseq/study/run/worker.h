@@ -4,6 +4,7 @@
 
 #include "convseq/study/run/run_cell.h"
 #include "convseq/study/run/schedule.h"
+#include "convseq/study/run/worker_link.h"
 
 namespace convseq {
 
@@ -15,6 +16,7 @@ struct TimeLimit {
 
   bool may_begin() const { return minutes == 0 || passed() < minutes; }
   bool must_end() const { return minutes > 0 && passed() >= minutes + grace; }
+  double left() const { return minutes - passed(); }  // minutes in which cells may begin
 
  private:
   double passed() const {
@@ -26,6 +28,7 @@ struct WorkerOptions {
   CellFilter only = {};
   TimeLimit limit = {};
   std::function<bool()> interrupted = [] { return false; };
+  PoolLink pool = {};  // that counts the deaths of its workers
 };
 
 struct WorkerReport {
@@ -35,7 +38,8 @@ struct WorkerReport {
 };
 
 // Computes cells until none is left that this process could do, beside any number of others that
-// do the same in the same folder. A cell that fails is recorded and stops nothing.
+// do the same in the same folder. A cell that fails is recorded and stops nothing, unless it leaves
+// the GPU unusable for this process: that is an Error.
 WorkerReport work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
                      const WorkerOptions& options);
 

@@ -1,26 +1,31 @@
 #include "convseq/study/run/worker_pool.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <set>
+#include <fstream>
+#include <map>
 #include <thread>
 
 #include "convseq/base/file/system_error.h"
 #include "convseq/base/log.h"
+#include "convseq/study/run/worker_link.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr int kMostDeaths = 2;
+constexpr auto kPollPause = std::chrono::milliseconds(50);
+// A machine that is taken away kills all processes of a run, the workers maybe first. Only a pool
+// that is alive a moment later has seen the death of one worker.
+constexpr auto kMoment = std::chrono::milliseconds(500);
 
 // In a process group of its own: a Ctrl-C reaches it once, through this process.
-pid_t start(const std::vector<std::string>& command) {
+pid_t start(const std::vector<std::string>& command, const WorkerLink& link) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -33,62 +38,121 @@ pid_t start(const std::vector<std::string>& command) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // it ends cleanly when this process is killed
   if (::getppid() != parent) ::_exit(1);
+  link.become_standard_input();
   ::execv(arguments.front(), arguments.data());
   ::_exit(127);
 }
 
-// The dead worker held the lock of one cell. A cell that kills its worker again and again is given
-// up.
-void record_death(StudyFolder& folder, const StudyPlan& plan, pid_t worker, int signal) {
-  for (const Cell& cell : plan.cells()) {
-    const fs::path deaths = folder.cell(cell.id()) / "deaths";
-    if (folder.has_files(cell.id()) ||
-        CellLock::last_holder(folder.lock_file(cell.id())) != worker) {
-      continue;
-    }
-    const auto count = (fs::exists(deaths) ? std::stoi(read_text_file(deaths)) : 0) + 1;
-    write_json_file(deaths, count);
-    log::warning("{}: its worker was killed by signal {}", cell.name(), signal);
-    if (count < kMostDeaths) return;
-    CellResult failure = cell.label;
-    failure.failed = fmt::format("its worker was killed {} times, by signal {}", count, signal);
-    folder.store(failure);
-    return;
+// How a worker ended, from the status of waitpid().
+struct WorkerEnd {
+  int status = 0;
+
+  bool clean() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+  bool killed() const { return WIFSIGNALED(status); }
+  int code() const { return killed() ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+  std::string describe() const {
+    return killed() ? fmt::format("was killed by signal {}", WTERMSIG(status))
+                    : fmt::format("ended with exit code {}", WEXITSTATUS(status));
   }
+};
+
+// The caller holds the lock of the cell, so that no worker takes it meanwhile.
+void record_death(StudyFolder& folder, StudyPlan& plan, const std::string& id, WorkerEnd end) {
+  if (folder.is_settled(id)) return;                   // it was stored before the worker died
+  if (plan.find(id) == nullptr) folder.refresh(plan);  // of a seed that was added since
+  const Cell* cell = plan.find(id);
+  log::warning("{}: its worker {}", cell == nullptr ? id : cell->name(), end.describe());
+  const fs::path deaths = folder.cell(id) / "deaths";
+  int count = 0;
+  std::ifstream(deaths) >> count;
+  write_json_file(deaths, ++count);
+  if (count < kMostDeaths || cell == nullptr) return;  // null: of results merged meanwhile
+  CellResult failure = cell->label;
+  failure.failed = fmt::format("its worker died {} times; the last one {}", count, end.describe());
+  folder.store(failure);
 }
+
+class WorkerPool {
+ public:
+  WorkerPool(StudyFolder& folder, StudyPlan& plan, const WorkerPoolOptions& options)
+      : folder_(folder), plan_(plan), options_(options) {}
+
+  int go() {
+    ::signal(SIGCHLD, SIG_DFL);  // ignored by whoever started this, waitpid() would see no end
+    for (int64_t i = 0; i < options_.workers; ++i) start_worker();
+    auto last = std::chrono::steady_clock::now();
+    while (!workers_.empty()) {
+      stop_if_interrupted();
+      for (auto& [process, link] : workers_) link.receive();
+      WorkerEnd end;
+      const pid_t ended = ::waitpid(-1, &end.status, WNOHANG);
+      if (ended > 0) {
+        on_end(ended, end);
+        continue;
+      }
+      std::this_thread::sleep_for(kPollPause);
+      if (std::chrono::steady_clock::now() - last > std::chrono::minutes(1)) {
+        attempt(options_.each_minute);
+        last = std::chrono::steady_clock::now();
+      }
+    }
+    return worst_;
+  }
+
+ private:
+  // What fails here, say on a full disk, must not end the workers with this process.
+  static bool attempt(const std::function<void()>& action) {
+    try {
+      action();
+      return true;
+    } catch (const std::exception& error) {
+      log::warning("{}", error.what());
+      return false;
+    }
+  }
+
+  void start_worker() {
+    if (!options_.limit.may_begin() || options_.interrupted()) return;
+    WorkerLink link;
+    const pid_t process = start(options_.command(), link);
+    link.close_other_end();
+    workers_.emplace(process, std::move(link));
+  }
+
+  void stop_if_interrupted() {
+    if (told_ || !options_.interrupted()) return;
+    for (const auto& [process, link] : workers_) ::kill(process, SIGTERM);
+    told_ = true;
+  }
+
+  void on_end(pid_t process, WorkerEnd end) {
+    auto worker = workers_.extract(process);
+    if (worker.empty() || end.clean()) return;
+    WorkerLink& link = worker.mapped();  // with the lock of its cell
+    link.receive();
+    if (link.cell()) std::this_thread::sleep_for(kMoment);
+    if (options_.interrupted()) return;
+    bool replace = end.killed() && link.has_begun();
+    if (link.cell()) {
+      replace = attempt([&] { record_death(folder_, plan_, *link.cell(), end); });
+    } else {
+      log::warning("a worker {}", end.describe());
+    }
+    if (!replace || !attempt([&] { start_worker(); })) worst_ = std::max(worst_, end.code());
+  }
+
+  StudyFolder& folder_;
+  StudyPlan& plan_;
+  const WorkerPoolOptions& options_;
+  std::map<pid_t, WorkerLink> workers_;
+  int worst_ = 0;
+  bool told_ = false;
+};
 
 }  // namespace
 
-int run_workers(StudyFolder& folder, const StudyPlan& plan, const WorkerPoolOptions& options) {
-  std::set<pid_t> workers;
-  for (int64_t i = 0; i < options.workers; ++i) workers.insert(start(options.command));
-  int worst = 0;
-  bool told = false;
-  auto last = std::chrono::steady_clock::now();
-  while (!workers.empty()) {
-    if (options.interrupted() && !told) {
-      for (const pid_t worker : workers) ::kill(worker, SIGTERM);
-      told = true;
-    }
-    int status = 0;
-    const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-    if (ended <= 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      if (std::chrono::steady_clock::now() - last > std::chrono::minutes(1)) {
-        options.each_minute();
-        last = std::chrono::steady_clock::now();
-      }
-      continue;
-    }
-    if (workers.erase(ended) == 0) continue;
-    if (WIFEXITED(status)) {
-      worst = std::max(worst, WEXITSTATUS(status));
-      continue;
-    }
-    record_death(folder, plan, ended, WTERMSIG(status));
-    if (!told) workers.insert(start(options.command));
-  }
-  return worst;
+int run_workers(StudyFolder& folder, StudyPlan& plan, const WorkerPoolOptions& options) {
+  return WorkerPool(folder, plan, options).go();
 }
 
 }  // namespace convseq

@@ -5,19 +5,23 @@
 #include <vector>
 
 #include "convseq/study/run/study_folder.h"
+#include "convseq/study/run/worker.h"
 
 namespace convseq {
 
 struct WorkerPoolOptions {
-  std::vector<std::string> command;  // that starts one worker: program and arguments
+  // Program and arguments of a worker that starts now.
+  std::function<std::vector<std::string>()> command;
   int64_t workers = 2;
+  TimeLimit limit = {};  // no worker is started after it
   std::function<bool()> interrupted = [] { return false; };
   std::function<void()> each_minute = [] {};
 };
 
-// Starts worker processes and waits for them. A worker that dies of a signal is replaced; the cell
-// it was computing is recorded as failed when that happens a second time. Returns the highest exit
-// code.
-int run_workers(StudyFolder& folder, const StudyPlan& plan, const WorkerPoolOptions& options);
+// Starts worker processes and waits for them. A worker that is killed, or that ends with an error,
+// while it computes a cell is replaced; the second time the cell is recorded as failed. One that
+// does not get as far as its first cell is not replaced. Deaths after an interruption do not count.
+// Returns the highest exit code of workers that were not replaced; 128 + N is that of signal N.
+int run_workers(StudyFolder& folder, StudyPlan& plan, const WorkerPoolOptions& options);
 
 }  // namespace convseq

@@ -1,0 +1,86 @@
+#include "convseq/study/run/study_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "convseq/study/run/overview.h"
+#include "convseq/study/run/schedule.h"
+#include "small_study.h"
+#include "temp_folder.h"
+
+namespace convseq {
+namespace fs = std::filesystem;
+using testing::small_study;
+using testing::TempFolder;
+
+namespace {
+
+class StudyFolderTest : public ::testing::Test {
+ protected:
+  static CellResult failure_of(const Cell& cell) {
+    CellResult failure = cell.label;
+    failure.failed = "broken";
+    return failure;
+  }
+  const Cell& first(CellKind kind) const {
+    for (const Cell& cell : plan_.cells()) {
+      if (cell.kind() == kind) return cell;
+    }
+    fail("no such cell");
+  }
+  CellState state_of(const Cell& cell) {
+    for (const ScheduledCell& each : schedule(plan_, folder_, {})) {
+      if (each.cell == &cell) return each.state;
+    }
+    return CellState::Done;
+  }
+
+  TempFolder temporary_;
+  StudyFolder folder_{temporary_ / "out"};
+  DataDigests digests_;
+  StudyPlan plan_{Study::from_json({small_study(), "study.json"}), {}, digests_};
+};
+
+TEST_F(StudyFolderTest, AFailureOfAnotherProcessIsSettledBeforeItIsRead) {
+  const Cell& cell = first(CellKind::Synth);
+  StudyFolder(folder_.path()).store(failure_of(cell));
+  EXPECT_FALSE(folder_.has_failed(cell.id()));
+  EXPECT_TRUE(folder_.is_settled(cell.id()));
+}
+
+TEST_F(StudyFolderTest, AFailureThatAnotherProcessForgetsIsForgotten) {
+  const Cell& cell = first(CellKind::Synth);
+  folder_.store(failure_of(cell));
+  folder_.refresh(plan_);
+  EXPECT_EQ(state_of(cell), CellState::Failed);
+  StudyFolder(folder_.path()).forget_failure(cell.id());
+  folder_.refresh(plan_);
+  EXPECT_EQ(state_of(cell), CellState::Ready);
+}
+
+// Else it would be computed again and again.
+TEST_F(StudyFolderTest, AMergedPretrainingThatFailsHereHasFailedWhereItsModelIsNeeded) {
+  const Cell& pretraining = first(CellKind::Pretrain);
+  const fs::path scores = temporary_ / "scores.jsonl";
+  write_scores(scores, {pretraining.label});
+  folder_.merge({scores});
+  folder_.store(failure_of(pretraining));
+  folder_.refresh(plan_);
+  EXPECT_TRUE(folder_.is_done(pretraining.id()));
+  EXPECT_EQ(state_of(pretraining), CellState::Failed);
+  const StudyOverview all = overview(plan_, folder_, {}, digests_);
+  ASSERT_EQ(all.failures.size(), 1u);
+  EXPECT_NE(all.failures[0].find("broken"), std::string::npos);
+}
+
+TEST_F(StudyFolderTest, AMergedResultMakesUpForAFailureThatNothingNeeds) {
+  const Cell& run = first(CellKind::Finetune);
+  const fs::path scores = temporary_ / "scores.jsonl";
+  write_scores(scores, {run.label});
+  folder_.store(failure_of(run));
+  folder_.merge({scores});
+  folder_.refresh(plan_);
+  EXPECT_TRUE(overview(plan_, folder_, {}, digests_).failures.empty());
+}
+
+}  // namespace
+}  // namespace convseq
