@@ -72,6 +72,53 @@ void expect_nominal(double share, double most = 0.97) {
   EXPECT_LT(share, most);
 }
 
+// The pre-trainings from which a model was fine-tuned, by task.
+using Pretrainings = std::vector<std::vector<int64_t>>;
+
+Pretrainings repeated(size_t tasks, const std::vector<int64_t>& seeds) {
+  return Pretrainings(tasks, seeds);
+}
+
+Pretrainings operator+(Pretrainings first, const Pretrainings& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+struct SharedDesign {
+  const char* name;
+  Pretrainings tasks;
+  double most_coverage = 0.97;
+};
+
+class SharedPretrainings : public ::testing::TestWithParam<SharedDesign> {};
+
+// Of the interval of a mean over tasks, to all of which a pre-training adds the same.
+double coverage_of_shared(const SharedDesign& shared) {
+  return coverage([&](Random& random) {
+    Design design{"", 0, 2, 30, 0, 0.2, 0.5, 0.3};
+    const auto effects = draw_effects(random, 8, 0.3);
+    std::vector<SystemScores> tasks;
+    for (const auto& seeds : shared.tasks) {
+      const auto examples = draw_effects(random, design.examples, design.example);
+      design.groups = static_cast<int>(seeds.size());
+      SystemScores& scores = tasks.emplace_back(draw_scores(random, design, 0.7, examples));
+      scores.group_ids = seeds;
+      for (size_t g = 0; g < seeds.size(); ++g) {
+        for (auto& run : scores.groups[g]) {
+          for (double& score : run) score += effects[static_cast<size_t>(seeds[g])];
+        }
+      }
+    }
+    std::vector<WeightedSystem> systems;
+    for (const SystemScores& scores : tasks) {
+      systems.push_back({.scores = &scores,
+                         .weight = 1.0 / static_cast<double>(tasks.size()),
+                         .example_set = std::ssize(systems)});
+    }
+    return holds(estimate_sum(systems), 0.7);
+  });
+}
+
 }  // namespace
 
 TEST_P(IntervalCoverage, OfAMeanIs95Percent) {
@@ -138,28 +185,37 @@ TEST(Estimate, CoversADifferenceOfSystemsWithUnequalSpread) {
 }
 
 TEST(Estimate, CoversAMeanOverTasksThatShareTheirPretrainings) {
-  const Design design{"", 3, 2, 40, 0, 0.2, 0.5, 0.3};
-  constexpr int kTasks = 4;
-  expect_nominal(coverage([&](Random& random) {
-    const auto pretraining = draw_effects(random, design.groups, 0.3);
-    std::vector<SystemScores> tasks;
-    std::vector<WeightedSystem> systems;
-    for (int task = 0; task < kTasks; ++task) {
-      const auto examples = draw_effects(random, design.examples, design.example);
-      tasks.push_back(draw_scores(random, design, 0.7, examples));
-      for (size_t g = 0; g < pretraining.size(); ++g) {
-        for (auto& run : tasks.back().groups[g]) {
-          for (double& score : run) score += pretraining[g];
-        }
-      }
-    }
-    for (int task = 0; task < kTasks; ++task) {
-      systems.push_back({.scores = &tasks[static_cast<size_t>(task)],
-                         .weight = 1.0 / kTasks,
-                         .example_set = task});
-    }
-    return holds(estimate_sum(systems), 0.7);
-  }));
+  expect_nominal(coverage_of_shared({.name = "", .tasks = repeated(4, {1, 2, 3})}));
+}
+
+TEST_P(SharedPretrainings, CoverAMeanOverTasksThatHaveUnequalSetsOfThem) {
+  expect_nominal(coverage_of_shared(GetParam()), GetParam().most_coverage);
+}
+
+// Where two of three pre-trainings decide, the interval covers a little more.
+INSTANTIATE_TEST_SUITE_P(
+    Designs, SharedPretrainings,
+    ::testing::Values(
+        SharedDesign{"one_task_lacks_one", repeated(13, {1, 2, 3}) + repeated(1, {1, 2})},
+        SharedDesign{"one_task_has_one", repeated(13, {1, 2, 3}) + repeated(1, {2})},
+        SharedDesign{"two_tasks_lack_several",
+                     repeated(8, {1, 2, 3, 4, 5}) + repeated(1, {1, 2, 3}) + repeated(1, {4, 5})},
+        SharedDesign{"each_task_lacks_another_one",
+                     repeated(2, {1, 2}) + repeated(2, {2, 3}) + repeated(2, {1, 3})},
+        SharedDesign{"no_task_shares_one", repeated(3, {1, 2}) + repeated(3, {3, 4})},
+        SharedDesign{"half_lack_one", repeated(5, {1, 2, 3}) + repeated(5, {1, 2}), 0.98},
+        SharedDesign{"half_share_one_of_two", repeated(5, {1, 2}) + repeated(5, {2, 3}), 0.98},
+        SharedDesign{"half_have_one", repeated(5, {1, 2, 3}) + repeated(5, {1})}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(Estimate, GroupsAreSharedByTheirIdsNotByTheirPlaces) {
+  const SystemScores first{{{{0.5}}, {{0.7}}}, {1, 2}}, second{{{{0.7}}, {{0.5}}}, {2, 3}};
+  const std::vector<WeightedSystem> both = {{&first, 0.5, 0}, {&second, 0.5, 1}};
+  EXPECT_GT(estimate_sum(both).standard_error, 0.05);  // group 2 lifts both
+  const SystemScores turned{{{{0.5}}, {{0.7}}}, {2, 1}};
+  const SystemScores same{{{{0.7}}, {{0.5}}}, {1, 2}};
+  EXPECT_EQ(estimate_sum(std::vector<WeightedSystem>{{&turned, 0.5, 0}, {&same, 0.5, 1}}).interval,
+            estimate_sum(std::vector<WeightedSystem>{{&same, 0.5, 0}, {&same, 0.5, 1}}).interval);
 }
 
 TEST(Estimate, OfMetricValuesIsTheUsualTInterval) {
@@ -207,6 +263,7 @@ TEST(Estimate, RefusesScoresThatDoNotBelongTogether) {
   EXPECT_THROW(estimate_sum({}), Error);
   EXPECT_THROW(estimate_mean({{{{1, 0}, {1}}}}), Error);
   EXPECT_THROW(estimate_difference({{{{1, 0}}}}, {{{{1}}}}), Error);
+  EXPECT_THROW(estimate_mean({{{{1}}, {{0}}}, {1, 2, 3}}), Error);
 }
 
 }  // namespace convseq

@@ -58,9 +58,22 @@ def cell(kind, **fields):
     return {"id": hashlib.sha256(key.encode()).hexdigest()[:32], "kind": kind, **fields}, key
 
 
-def footer(size, origin=None):
-    layers = {256: 4, 512: 6}[size]
-    inputs = {"model": {"d_model": size, "encoder_layers": layers, "decoder_layers": layers}}
+def config(model, size):
+    """As the presets paper-*-mini and paper-*-small have it, and the changes of the two last models."""
+    layers, heads = {256: (4, 4), 512: (6, 8)}[size]
+    result = {"mixer": model.split("_")[0], "d_model": size, "d_ff": 4 * size, "encoder_layers": layers, "decoder_layers": layers}
+    result |= {"heads": heads, "conv_heads": heads, "d_kv": 64}
+    if model == "transformer":
+        result |= {"mixer": "attention", "norm": "pre_rms_norm", "positions": "relative"}
+    if model == "light_attention":
+        result["encoder_attention_layers"] = [1]
+    if model == "light_no_glu":
+        result["glu"] = False
+    return result
+
+
+def footer(model, size, origin=None):
+    inputs = {"model": config(model, size)}
     if origin:
         inputs["start"] = origin
     return {"commit": "1234567", "inputs": inputs}
@@ -85,7 +98,7 @@ def pretrain(part, model, seed, size=256, task=None, tokens=64000000):
         "flops": seconds * 1e13,
         "validation": [[step, round(final + 400 / step, 4)] for step in (100, 200, 400, 700, 1000)],
         "device": "h200",
-    } | footer(size)
+    } | footer(model, size)
 
 
 def finetune(part, model, start, task, seed, rate, chosen, pretrainings=1, size=256, far=0.0, collapsed=False, origin=None):
@@ -109,7 +122,7 @@ def finetune(part, model, start, task, seed, rate, chosen, pretrainings=1, size=
         "parameters": 11000000 if size == 256 else 50000000,
         "flops": 1e14,
         "device": "h200",
-    } | footer(size, origin)
+    } | footer(model, size, origin)
 
 
 def runs(part, model, start, task, seeds, **more):
@@ -142,7 +155,7 @@ def study():
         for task in TASKS:
             yield finetune("main", model, "pretrained", task, 1, 0.003, True, size=512)
     failed, _ = cell("finetune", parts=["main"], model="light", start="scratch", task="cogs", learning_rate=0.01, seed=1)
-    yield failed | {"failed": "the loss is not finite at step 7"} | footer(256)
+    yield failed | {"failed": "the loss is not finite at step 7"} | footer("light", 256)
 
 
 def timed(results):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "convseq/base/file/atomic_file.h"
@@ -66,10 +67,23 @@ TEST(StudyReport, ReadsTheStudyAndCountsACellOnce) {
   const auto scores = testing::kFolder / "scores.jsonl";
   const ReportInput once = read_report_input({.study = "mini", .scores = {scores}});
   const ReportInput twice = read_report_input({.study = "mini", .scores = {scores, scores}});
+  EXPECT_EQ(once.results.size(), read_scores(scores).size());
   EXPECT_EQ(once.results.size(), twice.results.size());
   EXPECT_TRUE(once.parts.front().asks({"RQ5"}));
   ASSERT_NE(once.model("light_no_glu"), nullptr);
   EXPECT_EQ(once.model("light_no_glu")->changes, (std::vector<std::string>{"glu=false"}));
+}
+
+TEST(StudyReport, ReadsACellAsFinishedIfItFailedInAnotherFile) {
+  const convseq::testing::TempFolder folder;
+  std::vector<CellResult> results = read_scores(testing::kFolder / "scores.jsonl");
+  for (CellResult& result : results) result.failed = "out of memory";
+  write_scores(folder / "scores.jsonl", results);
+  const ReportInput input = read_report_input(
+      {.study = "mini", .scores = {folder / "scores.jsonl", testing::kFolder / "scores.jsonl"}});
+  EXPECT_EQ(std::count_if(input.results.begin(), input.results.end(),
+                          [](const CellResult& result) { return !result.failed.empty(); }),
+            1);  // it failed in both
 }
 
 TEST(StudyReport, DoesNotDependOnTheOrderOfTheScores) {
@@ -136,6 +150,7 @@ TEST(StudyReport, NamesAMetricThatDecidesWhatTheMainOneLeavesOpen) {
   }
   const std::string answer = study_document(input).sections[1].answer;
   EXPECT_NE(answer.find("undecided: jigsaw_wiki"), answer.npos) << answer;
+  EXPECT_NE(answer.find("(not corrected for the further metrics): "), answer.npos) << answer;
   EXPECT_NE(answer.find("light on jigsaw_wiki, roc_auc +10.0"), answer.npos) << answer;
 }
 
@@ -144,6 +159,17 @@ TEST(StudyReport, SaysHowMuchOfTheStudyIsThere) {
   std::erase_if(input.results, [](const CellResult& result) { return result.model == "dynamic"; });
   const std::string text = to_markdown(study_document(input));
   EXPECT_NE(text.find("| main | RQ1, RQ2, RQ3, RQ5 | 72 | 48 | dynamic |"), text.npos);
+}
+
+TEST(StudyReport, CountsRunsOfUnknownSizeAsTheStudysOwn) {
+  ReportInput input = testing::example_study();
+  std::erase_if(input.results,
+                [](const CellResult& result) { return result.inputs["model"]["d_model"] == 512; });
+  for (CellResult& result : input.results) result.inputs = nullptr;
+  const std::string text = to_markdown(study_document(input));
+  EXPECT_NE(text.find("| main | RQ1, RQ2, RQ3, RQ5 | 72 | 73 | none |"), text.npos);
+  EXPECT_NE(text.find("**Cost of pre-training and of one fine-tuning on each of 3 tasks"),
+            text.npos);
 }
 
 TEST(StudyReport, NamesCollapsedRunsAndFailedCells) {
@@ -181,6 +207,31 @@ TEST(StudyReport, ShowsBenchmarksAgainstLength) {
   const std::string text = to_markdown(study_document(input));
   EXPECT_NE(text.find("Training step: examples/s (length-h200.json"), text.npos);
   EXPECT_NE(text.find("plots/length-h200-step_examples.svg"), text.npos);
+}
+
+TEST(StudyReport, ShowsOfABenchmarkOnACpuTheAnswersOnly) {
+  ReportInput input = testing::example_study();
+  Json rows = Json::array();
+  for (const auto& [name, unit] :
+       std::map<std::string, std::string>{{"cpu_light_int8_128_batch_32", "examples/s"},
+                                          {"cpu_light_int8_128_batch_1", "ms"},
+                                          {"generate_light_fp32_batch_1", "tokens/s"},
+                                          {"cpu_light_int8_128_batch_32_same_graph", "examples/s"},
+                                          {"cpu_light_int8_128_batch_32_of_smmla", "GOP/s"},
+                                          {"matmul_int8_256", "GOP/s"},
+                                          {"peak_int8_smmla", "GOP/s"},
+                                          {"kernel_copy", "GB/s"}}) {
+    rows.push_back({{"name", name}, {"unit", unit}, {"value", 1}});
+  }
+  input.benches = {{"cpu.json", {{"results", rows}}}};
+  const std::string text = to_markdown(study_document(input));
+  const size_t start = text.find("**Answers on a CPU (cpu.json)**");
+  ASSERT_NE(start, text.npos);
+  const std::string table = text.substr(start, text.find("\n\n## ", start) - start);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 6) << table;  // header and three rows
+  for (const char* name : {"_of_", "matmul_", "peak_", "kernel_", "_same_graph"}) {
+    EXPECT_EQ(table.find(name), table.npos) << table;
+  }
 }
 
 }  // namespace convseq::report

@@ -36,6 +36,15 @@ CellResult run_with(SplitResult test, int64_t seed) {
   return run;
 }
 
+// A run with a score that has no outcomes per example.
+CellResult pretrained_run(const std::string& task, int64_t pretraining_seed, double score) {
+  CellResult run = run_with({.examples = 1, .metrics = {{"accuracy", score}}}, pretraining_seed);
+  run.task = task;
+  run.start = Start::Pretrained;
+  run.pretraining_seed = pretraining_seed;
+  return run;
+}
+
 ReportInput study_of(std::vector<CellResult> results) {
   return {.parts = {{"main", {"RQ1"}, {"light"}, {"toxic"}}},
           .models = {testing::make_model("light", "paper-light-mini")},
@@ -120,6 +129,50 @@ TEST(ReportSystems, AChangeOfADifferenceIsPairedOnTheExamples) {
   const Estimate none = mean_over_tasks({{c, 1}, {d, -1}, {c, -1}, {d, 1}});
   EXPECT_NEAR(none.value, 0, 1e-12);
   EXPECT_EQ(finding_of(none), Finding::Undecided);
+}
+
+TEST(ReportSystems, AMeanOverTasksPairsPretrainingsByTheirSeeds) {
+  // Pre-training 2 is better by 20 points on both tasks; paired by their places the first and the
+  // second of each would cancel out.
+  const ReportInput input =
+      study_of({pretrained_run("first", 1, 0.5), pretrained_run("first", 2, 0.7),
+                pretrained_run("second", 2, 0.7), pretrained_run("second", 3, 0.5)});
+  const Systems systems(input);
+  const std::vector<const System*> tasks = {&systems.all()[0], &systems.all()[1]};
+  const Estimate mean = mean_over_tasks(tasks);
+  EXPECT_NEAR(mean.value, 0.6, 1e-12);
+  EXPECT_GT(mean.standard_error, 0.05);
+}
+
+TEST(ReportSystems, AMeanOverTasksKeepsTheLuckThatTasksShareIfOneLacksAPretraining) {
+  std::vector<CellResult> results;
+  for (int task = 1; task <= 14; ++task) {
+    for (int64_t seed = 1; seed <= 3; ++seed) {
+      const double luck = 0.05 * static_cast<double>(seed);
+      results.push_back(pretrained_run(fmt::format("task{:02}", task), seed, 0.6 + luck));
+    }
+  }
+  const auto width_of = [](const std::vector<CellResult>& all) {
+    const ReportInput input = study_of(all);
+    const Systems systems(input);
+    std::vector<const System*> tasks;
+    for (const System& system : systems.all()) tasks.push_back(&system);
+    return mean_over_tasks(tasks).half_width();
+  };
+  const double complete = width_of(results);
+  EXPECT_NEAR(complete, 4.302653 * 0.05 / std::sqrt(3), 1e-6);
+  results.pop_back();  // pre-training 3 of the last task
+  EXPECT_NEAR(width_of(results), complete, 0.1 * complete);
+  results.pop_back();  // and 2
+  EXPECT_NEAR(width_of(results), complete, 0.2 * complete);
+}
+
+TEST(ReportSystems, FitTheStudysModelIfTheirSizeIsItsOwnOrNotKnown) {
+  const Model model = testing::make_model("light", "paper-light-mini");
+  EXPECT_TRUE(fits("d=256, 4+4 layers", &model));
+  EXPECT_TRUE(fits("", &model));
+  EXPECT_TRUE(fits("d=512, 6+6 layers", nullptr));
+  EXPECT_FALSE(fits("d=512, 6+6 layers", &model));
 }
 
 TEST(ReportSystems, PretrainingSeedsAreTheGroupsOfPretrainedRuns) {

@@ -5,22 +5,19 @@
 #include <map>
 
 #include "convseq/base/error.h"
+#include "convseq/eval/statistics/shared_groups.h"
 #include "convseq/eval/statistics/students_t.h"
 
 namespace convseq {
 namespace {
 
 using Terms = std::vector<VarianceTerm>;
-
-struct WeightedTerms {
-  VarianceTerms terms;
-  double weight = 1;
-
-  VarianceTerm interaction() const {
-    return {weight * weight * terms.interaction.variance, terms.interaction.degrees};
-  }
-};
 using Set = std::vector<const WeightedTerms*>;
+
+VarianceTerm interaction_of(const WeightedTerms& system) {
+  const VarianceTerm& term = system.terms.interaction;
+  return {system.weight * system.weight * term.variance, term.degrees};
+}
 
 double total(const Terms& terms) {
   double sum = 0;
@@ -68,13 +65,33 @@ std::vector<double> weighted_sum(const Set& systems, Means means) {
   return sums;
 }
 
-// The spread of the groups, at least what the interaction alone would give it: a component that
-// comes out negative is taken as 0.
-Terms run_terms(const Set& systems) {
-  const Terms spread = {variance_of_mean(weighted_sum(systems, &VarianceTerms::group_means))};
+// The spread of groups, at least what the interaction alone would give it: a component that comes
+// out negative is taken as 0.
+Terms at_least_interaction(const VarianceTerm& spread, const Set& systems) {
   Terms least;
-  for (const WeightedTerms* system : systems) least.push_back(system->interaction());
-  return total(spread) > total(least) ? spread : least;
+  for (const WeightedTerms* system : systems) least.push_back(interaction_of(*system));
+  return spread.variance > total(least) ? Terms{spread} : least;
+}
+
+void append(Terms& terms, const Terms& more) {
+  terms.insert(terms.end(), more.begin(), more.end());
+}
+
+// Of systems that share their groups. Where a system has one group, its runs are independent.
+Terms run_terms(const Set& systems) {
+  Terms terms;
+  Set several;
+  for (const WeightedTerms* system : systems) {
+    if (system->terms.several_groups()) {
+      several.push_back(system);
+      continue;
+    }
+    const auto runs = weighted_sum({system}, &VarianceTerms::group_means);
+    append(terms, at_least_interaction(variance_of_mean(runs), {system}));
+  }
+  if (several.empty()) return terms;
+  append(terms, at_least_interaction(variance_of_shared_groups(systems), several));
+  return terms;
 }
 
 // The spread of the examples, less what the interaction with the runs adds to it, which run_terms
@@ -82,21 +99,10 @@ Terms run_terms(const Set& systems) {
 Terms example_terms(const Set& systems) {
   Terms terms = {variance_of_mean(weighted_sum(systems, &VarianceTerms::example_means))};
   for (const WeightedTerms* system : systems) {
-    const VarianceTerm interaction = system->interaction();
+    const VarianceTerm interaction = interaction_of(*system);
     terms.push_back({-interaction.variance, interaction.degrees});
   }
   return total(terms) > 0 ? terms : Terms{};
-}
-
-bool share_groups(const Set& systems) {
-  return std::all_of(systems.begin(), systems.end(), [&](const WeightedTerms* system) {
-    return system->terms.several_groups &&
-           system->terms.group_means.size() == systems[0]->terms.group_means.size();
-  });
-}
-
-void append(Terms& terms, const Terms& more) {
-  terms.insert(terms.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -117,13 +123,7 @@ Estimate estimate_sum(std::span<const WeightedSystem> systems, double confidence
     by_examples[systems[i].example_set].push_back(&all[i]);
   }
   Terms runs, examples;
-  for (const auto& [run_set, members] : by_runs) {
-    if (share_groups(members)) {
-      append(runs, run_terms(members));
-    } else {  // fine-tuned independently from one pre-training, or from several unequal sets
-      for (const WeightedTerms* member : members) append(runs, run_terms({member}));
-    }
-  }
+  for (const auto& [run_set, members] : by_runs) append(runs, run_terms(members));
   for (const auto& [example_set, members] : by_examples) {
     for (const WeightedTerms* member : members) {
       require(member->terms.example_means.size() == members[0]->terms.example_means.size(),

@@ -35,8 +35,8 @@ struct WeightedSystem {
   const SystemScores* scores = nullptr;
   double weight = 1;
   int64_t example_set = 0;  // systems with the same number were scored on the same examples
-  int64_t run_set = 0;      // systems with the same number share their groups, such as one model's
-                            // pre-trainings, fine-tuned on several tasks
+  int64_t run_set = 0;      // systems with the same number share the groups with the same ids, such
+                            // as one model's pre-trainings, fine-tuned on several tasks
 };
 
 // Σ weight · mean. Its variance is the sum of what runs and examples contribute; the interval is

@@ -29,8 +29,17 @@ std::vector<Rows> runs_as_groups(const Rows& runs) {
   return groups;
 }
 
+std::vector<int64_t> ids_of(const SystemScores& scores) {
+  if (!scores.group_ids.empty()) return scores.group_ids;
+  std::vector<int64_t> places(scores.groups.size());
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
 void check(const SystemScores& scores) {
   require(scores.runs() > 0 && scores.examples() > 0, "variance_terms: no scores");
+  require(scores.group_ids.empty() || scores.group_ids.size() == scores.groups.size(),
+          "variance_terms: {} ids of {} groups", scores.group_ids.size(), scores.groups.size());
   for (const auto& group : scores.groups) {
     require(!group.empty(), "variance_terms: a group without runs");
     for (const auto& run : group) {
@@ -67,7 +76,7 @@ VarianceTerms variance_terms(const SystemScores& scores) {
   for (const Rows& runs : one_group ? runs_as_groups(scores.groups[0]) : scores.groups) {
     groups.push_back(mean_row(runs));
   }
-  VarianceTerms terms{.several_groups = !one_group, .example_means = mean_row(groups)};
+  VarianceTerms terms{.group_ids = ids_of(scores), .example_means = mean_row(groups)};
   terms.mean = mean_of(terms.example_means);
   double rest_squares = 0;
   for (const auto& group : groups) {

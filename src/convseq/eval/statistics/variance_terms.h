@@ -11,6 +11,8 @@ namespace convseq {
 struct SystemScores {
   using Run = std::vector<double>;
   std::vector<std::vector<Run>> groups = {};
+  // What a group is known by in other systems, the seed of its pre-training; empty: its place.
+  std::vector<int64_t> group_ids = {};
 
   int64_t runs() const;
   int64_t examples() const;
@@ -32,12 +34,14 @@ struct VarianceTerm {
 // is not counted.
 struct VarianceTerms {
   double mean = 0;
-  bool several_groups = false;
+  std::vector<int64_t> group_ids = {};
   std::vector<double> group_means = {};    // over the examples, of each group
   std::vector<double> example_means = {};  // over the groups, of each example
   // Var(interaction)/(P E) + Var(residual)/(P S E), for groups of S runs: the part of the spread of
   // group means that other examples would change, and of example means that other runs would.
   VarianceTerm interaction = {};
+
+  bool several_groups() const { return group_ids.size() > 1; }
 };
 
 VarianceTerms variance_terms(const SystemScores& scores);

@@ -40,7 +40,8 @@ struct ReportInput {
   std::string command = {};  // that writes this report
   std::vector<Part> parts = {};
   std::vector<Model> models = {};
-  std::vector<CellResult> results = {};  // of this study, and of others at other sizes
+  std::vector<CellResult> results = {};    // of this study, and of others at other sizes
+  std::vector<std::string> left_out = {};  // how many results are not among them, and why
   std::vector<BenchFile> benches = {};
 
   const Model* model(const std::string& wanted) const;  // null: not in the study file

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
+#include "convseq/base/log.h"
 #include "convseq/spec/presets.h"
+#include "convseq/study/report/own_results.h"
 #include "convseq/study/report/study_report.h"
 
 namespace convseq::report {
@@ -47,12 +49,20 @@ ReportInput read_report_input(const ReportRequest& request) {
     input.models.push_back(
         {name, model.preset, model.overrides, find_model_config(model.preset, model.overrides)});
   }
-  std::set<std::string> known;
+  std::map<std::string, size_t> places;  // by cell
   for (const auto& path : request.scores) {
     for (CellResult& result : read_scores(path)) {
-      if (known.insert(result.id).second) input.results.push_back(std::move(result));
+      const auto [place, is_new] = places.try_emplace(result.id, input.results.size());
+      if (is_new) {
+        input.results.push_back(std::move(result));
+      } else if (!input.results[place->second].failed.empty()) {
+        input.results[place->second] = std::move(result);
+      }
     }
   }
+  input.left_out = leave_out_other_models(input);
+  for (const std::string& line : input.left_out) log::warning("left out: {}", line);
+  refuse_repeated_runs(input.results);
   for (const auto& path : request.benches) input.benches.push_back(read_bench_file(path));
   return input;
 }

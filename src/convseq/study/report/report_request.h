@@ -19,7 +19,9 @@ struct ReportRequest {
   std::string command() const;
 };
 
-// Reads everything. A cell that several files hold counts once.
+// Reads everything. A cell that several files hold counts once, as finished if one has it so. A
+// result of another model than the study has under its name is left out, with a warning; two cells
+// that are the same run by their names are refused.
 ReportInput read_report_input(const ReportRequest& request);
 
 }  // namespace convseq::report

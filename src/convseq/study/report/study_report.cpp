@@ -49,6 +49,9 @@ Section opening(const Context& context, const std::vector<Section>& sections) {
   section.blocks.emplace_back(Paragraph{fmt::format(
       "{} and {}, of which {} collapsed; {} failed.", counted(pretrained, "pre-training"),
       counted(finished, "fine-tuning run"), collapsed, counted(failed, "cell"))});
+  for (const std::string& line : input.left_out) {
+    section.blocks.emplace_back(Paragraph{fmt::format("Left out: {}.", line)});
+  }
   for (const Section& other : sections) {
     if (other.answer.empty()) continue;
     section.blocks.emplace_back(Paragraph{fmt::format("{}: {}", other.topic(), other.answer)});

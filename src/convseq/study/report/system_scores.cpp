@@ -89,7 +89,10 @@ SystemScores by_pretraining(const System& system, const RunScores& scores) {
     if (!found) continue;
     const int64_t key = system.start == Start::Scratch ? -run->seed : run->pretraining_seed;
     const auto [group, is_new] = groups.try_emplace(key, all.groups.size());
-    if (is_new) all.groups.emplace_back();
+    if (is_new) {
+      all.groups.emplace_back();
+      all.group_ids.push_back(key);
+    }
     all.groups[group->second].push_back(std::move(*found));
   }
   return all;
@@ -102,9 +105,10 @@ Figure figure_with(const System& system, const SystemScores& scores) {
           .collapsed = std::ssize(system.collapsed)};
 }
 
-// Which runs share a pre-training with those of the model's other tasks: only if it has several.
+// Which systems share their pre-trainings: those of a model on all tasks, unless each starts from
+// scratch or from the task's own text.
 int64_t run_set_of(const System& system, int64_t model, int64_t own) {
-  return system.start != Start::Scratch && system.pretrainings() > 1 ? model : own;
+  return system.start == Start::Pretrained ? model : own;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace convseq::report {
@@ -40,11 +39,11 @@ void finish(System& system) {
 
 }  // namespace
 
-int64_t System::pretrainings() const {
-  if (start == Start::Scratch) return 0;
+std::set<int64_t> System::pretraining_seeds() const {
   std::set<int64_t> seeds;
+  if (start == Start::Scratch) return seeds;
   for (const CellResult* run : runs) seeds.insert(run->pretraining_seed);
-  return std::ssize(seeds);
+  return seeds;
 }
 
 std::string size_of(const ModelConfig& config) {
@@ -57,6 +56,10 @@ std::string size_of(const CellResult& result) {
   const Json& model = result.inputs["model"];
   return fmt::format("d={}, {}+{} layers", model.value("d_model", 0),
                      model.value("encoder_layers", 0), model.value("decoder_layers", 0));
+}
+
+bool fits(const std::string& size, const Model* model) {
+  return model == nullptr || size.empty() || size == size_of(model->config);
 }
 
 Systems::Systems(const ReportInput& input) : input_(input) {
@@ -108,8 +111,7 @@ const System* Systems::find(const std::string& model, Start start, const std::st
     if (!part.asks(questions)) continue;
     for (const System& system : systems_) {
       if (system.part == part.name && system.model == model && system.start == start &&
-          system.task == task &&
-          (own == nullptr || system.size.empty() || system.size == size_of(own->config))) {
+          system.task == task && fits(system.size, own)) {
         return &system;
       }
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "convseq/study/report/report_input.h"
 
 namespace convseq::report {
@@ -15,7 +17,8 @@ struct System {
   bool all_collapsed = false;
   int64_t number = 0;  // in the table of runs, from 1
 
-  int64_t pretrainings() const;  // different seeds; 0: from scratch
+  std::set<int64_t> pretraining_seeds() const;  // none: from scratch
+  int64_t pretrainings() const { return std::ssize(pretraining_seeds()); }
 };
 
 class Systems {
@@ -35,5 +38,8 @@ class Systems {
 
 std::string size_of(const ModelConfig& config);
 std::string size_of(const CellResult& result);  // of its model; empty: not known
+
+// Whether `size` is that of the study's own model, as far as both are known (null: it is not).
+bool fits(const std::string& size, const Model* model);
 
 }  // namespace convseq::report

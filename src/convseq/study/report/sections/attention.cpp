@@ -35,6 +35,14 @@ std::string layers_of(const Model& model) {
                      model.config.encoder_layers);
 }
 
+// That the others are compared with: of the main comparison, or else the first of `models`.
+const Model* transformer_of(const Context& context, const std::vector<const Model*>& models) {
+  if (const Model* main = context.transformer(); main != nullptr) return main;
+  const auto found = std::find_if(models.begin(), models.end(),
+                                  [](const Model* model) { return model->is_transformer(); });
+  return found == models.end() ? nullptr : *found;
+}
+
 // The models with added attention, each plain one before the first that is made from it, and the
 // Transformers.
 std::vector<const Model*> compared_models(const Context& context) {
@@ -50,6 +58,7 @@ std::vector<const Model*> compared_models(const Context& context) {
     add(model);
   }
   if (models.empty()) return models;
+  add(context.transformer());
   for (const Model& model : context.input.models) {
     if (model.is_transformer() && model.changes.empty()) add(&model);
   }
@@ -60,8 +69,8 @@ std::vector<const Model*> compared_models(const Context& context) {
 // scores.
 std::string attention_answer(const Context& context, const std::vector<const Model*>& models) {
   std::vector<std::string> texts, missing;
-  const Model* transformer = models.back();
-  if (!transformer->is_transformer()) return "";
+  const Model* transformer = transformer_of(context, models);
+  if (transformer == nullptr) return "";
   for (const Model* model : models) {
     if (model == transformer) continue;
     std::vector<TaskPair> pairs;
@@ -90,23 +99,20 @@ std::string attention_answer(const Context& context, const std::vector<const Mod
 }  // namespace
 
 Section attention_section(const Context& context) {
-  Section section{"RQ4: where do convolutions fail, and how much attention mends it?"};
+  Section section{"RQ4: where do convolutions fail, and how much attention fixes it?"};
   const auto models = compared_models(context);
   if (models.empty()) return section;
+  const Model* transformer = transformer_of(context, models);
   for (const std::string& task : context.tasks(kAttentionQuestions)) {
     Table table{task + ", pre-trained",
                 {"model", "attention layers in the encoder", "score", "against no attention",
                  "the model is", "against the Transformer", "the model is", "runs"},
                 {}};
-    const auto transformer = std::find_if(models.begin(), models.end(),
-                                          [](const Model* m) { return m->is_transformer(); });
     for (const Model* model : models) {
       const System* system = find_system(context, *model, task);
       if (system == nullptr) continue;
       std::vector<TableCell> row = {model->name, layers_of(*model), text_of(figure_of(*system))};
-      const Model* others[] = {plain_of(context, *model),
-                               transformer == models.end() ? nullptr : *transformer};
-      for (const Model* other : others) {
+      for (const Model* other : {plain_of(context, *model), transformer}) {
         const System* theirs =
             other == nullptr || other == model ? nullptr : find_system(context, *other, task);
         add_difference(row, difference_to(*system, theirs));

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace convseq::report {
 namespace {
@@ -19,25 +18,27 @@ std::string counted_tasks(const std::vector<std::string>& tasks) {
   return tasks.empty() ? "0" : fmt::format("{}: {}", tasks.size(), fmt::join(tasks, ", "));
 }
 
-// The fewest of any task: "3 against 1", "3" against scratch.
-std::string pretrainings_text(const Comparison& comparison) {
-  std::vector<int64_t> fewest;
-  for (const auto side : {&TaskPair::first, &TaskPair::second}) {
-    int64_t least = std::numeric_limits<int64_t>::max();
-    for (const TaskPair& pair : comparison.pairs) {
-      least = std::min(least, (pair.*side)->pretrainings());
-    }
-    if (least > 0) fewest.push_back(least);
-  }
-  return fewest.empty() ? kMissing : fmt::format("{}", fmt::join(fewest, " against "));
+std::vector<const System*> side_of(const std::vector<TaskPair>& pairs,
+                                   const System* TaskPair::*side) {
+  std::vector<const System*> systems;
+  for (const TaskPair& pair : pairs) systems.push_back(pair.*side);
+  return systems;
 }
 
 }  // namespace
 
+const TaskPair* Comparison::on(const std::string& task) const {
+  const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                  [&](const TaskPair& pair) { return pair.task == task; });
+  return found == pairs.end() ? nullptr : &*found;
+}
+
+std::vector<const System*> Comparison::first() const { return side_of(pairs, &TaskPair::first); }
+
+std::vector<const System*> Comparison::second() const { return side_of(pairs, &TaskPair::second); }
+
 bool Comparison::has_single_pretraining() const {
-  return std::any_of(pairs.begin(), pairs.end(), [](const TaskPair& pair) {
-    return pair.first->pretrainings() == 1 || pair.second->pretrainings() == 1;
-  });
+  return report::has_single_pretraining(first()) || report::has_single_pretraining(second());
 }
 
 int64_t Comparison::decided_among(int64_t comparisons) const {
@@ -53,17 +54,14 @@ int64_t Comparison::decided_among(int64_t comparisons) const {
 
 Comparison compare(const Model& model, std::vector<TaskPair> pairs) {
   Comparison comparison{.model = &model, .pairs = std::move(pairs)};
-  std::vector<const System*> first, second;
   for (const TaskPair& pair : comparison.pairs) {
-    first.push_back(pair.first);
-    second.push_back(pair.second);
     const Finding finding = finding_of(*difference_to(*pair.first, pair.second));
     (finding == Finding::Higher  ? comparison.higher
      : finding == Finding::Lower ? comparison.lower
                                  : comparison.undecided)
         .push_back(pair.task);
   }
-  comparison.mean = mean_over_tasks(first, second);
+  comparison.mean = mean_over_tasks(comparison.first(), comparison.second());
   return comparison;
 }
 
@@ -79,6 +77,13 @@ std::vector<Comparison> pretraining_gains(const Context& context) {
     if (!pairs.empty()) found.push_back(compare(*model, std::move(pairs)));
   }
   return found;
+}
+
+std::string pretrainings_text(const Comparison& comparison) {
+  std::vector<int64_t> fewest = {fewest_pretrainings(comparison.first()),
+                                 fewest_pretrainings(comparison.second())};
+  std::erase(fewest, 0);
+  return fewest.empty() ? kMissing : fmt::format("{}", fmt::join(fewest, " against "));
 }
 
 Table comparison_table(const std::string& caption, const std::string& mean_title,
@@ -101,7 +106,7 @@ Table comparison_table(const std::string& caption, const std::string& mean_title
 }
 
 std::string luck_text(const Comparison& comparison) {
-  return comparison.has_single_pretraining() ? "; one pre-training only" : "";
+  return luck_text(comparison.has_single_pretraining());
 }
 
 std::string gain_text(const Comparison& comparison) {

@@ -19,8 +19,10 @@ struct Comparison {
   Estimate mean = {};                                                // over the tasks
 
   int64_t tasks() const { return std::ssize(pairs); }
-  // Whether a pre-trained system has only one pre-training, whose luck the intervals do not count.
-  bool has_single_pretraining() const;
+  const TaskPair* on(const std::string& task) const;  // null: not compared on it
+  std::vector<const System*> first() const;
+  std::vector<const System*> second() const;
+  bool has_single_pretraining() const;  // on either side
 
   // The tasks whose difference is still decided when the level of 5% is shared among this many
   // comparisons (Bonferroni).
@@ -32,11 +34,13 @@ Comparison compare(const Model& model, std::vector<TaskPair> pairs);  // at leas
 // Pre-trained against scratch per model of the main comparison, on the tasks that have both.
 std::vector<Comparison> pretraining_gains(const Context& context);
 
+// The fewest of any task: "3 against 1", "3" against scratch.
+std::string pretrainings_text(const Comparison& comparison);
+
 // One row per model; `all_tasks` are those of the study.
 Table comparison_table(const std::string& caption, const std::string& mean_title,
                        const std::vector<Comparison>& comparisons, size_t all_tasks);
 
-// "; one pre-training only", or nothing.
 std::string luck_text(const Comparison& comparison);
 // "light on 12 of 14 tasks (mean +6.0 ± 0.5; undecided: ag_news; one pre-training only)"
 std::string gain_text(const Comparison& comparison);

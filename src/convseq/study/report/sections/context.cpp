@@ -5,6 +5,11 @@
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
+namespace {
+
+constexpr const char* kOnePretraining = "one pre-training only";
+
+}  // namespace
 
 const std::vector<std::string> kMainQuestions = {"RQ1", "RQ2", "RQ3", "RQ5", "scale"};
 
@@ -74,6 +79,21 @@ std::vector<const System*> systems_on(const Context& context, const Model& model
   return systems;
 }
 
+int64_t fewest_pretrainings(const std::vector<const System*>& systems) {
+  int64_t fewest = systems.front()->pretrainings();
+  for (const System* system : systems) fewest = std::min(fewest, system->pretrainings());
+  return fewest;
+}
+
+bool has_single_pretraining(const std::vector<const System*>& systems) {
+  return std::any_of(systems.begin(), systems.end(),
+                     [](const System* system) { return system->pretrainings() == 1; });
+}
+
+std::string luck_text(bool single) { return single ? fmt::format("; {}", kOnePretraining) : ""; }
+
+std::string luck_note(bool single) { return single ? fmt::format(" ({})", kOnePretraining) : ""; }
+
 std::vector<std::string> run_links(const std::vector<const System*>& systems) {
   std::vector<std::string> links;
   for (const System* system : systems) {
@@ -92,6 +112,11 @@ std::string title_of(Start start) {
       return "own text";
   }
   return kMissing;
+}
+
+std::string sentence_start_of(Start start) {
+  if (start == Start::Scratch) return "From scratch";
+  return start == Start::Pretrained ? "Pre-trained" : "Pre-trained on the task's own text";
 }
 
 std::string task_title(const std::string& task, const System& system, const std::string& metric) {

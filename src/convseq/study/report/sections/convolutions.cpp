@@ -28,7 +28,7 @@ Field convolutions(const Context& context, Start start) {
 struct Rank {
   const Model* model;
   Estimate mean;
-  int64_t pretrainings;                     // the fewest of any task; 0: from scratch
+  int64_t pretrainings;                     // the fewest of any task
   std::optional<Estimate> difference = {};  // to the first
 };
 
@@ -36,11 +36,7 @@ std::vector<Rank> ranking(const Context& context, const Field& field, Start star
   std::vector<Rank> ranks;
   for (const Model* model : field.models) {
     const auto systems = systems_on(context, *model, start, field.tasks);
-    int64_t pretrainings = systems.front()->pretrainings();
-    for (const System* system : systems) {
-      pretrainings = std::min(pretrainings, system->pretrainings());
-    }
-    ranks.push_back({model, mean_over_tasks(systems), pretrainings});
+    ranks.push_back({model, mean_over_tasks(systems), fewest_pretrainings(systems)});
   }
   std::stable_sort(ranks.begin(), ranks.end(),
                    [](const Rank& a, const Rank& b) { return a.mean.value > b.mean.value + 1e-9; });
@@ -72,15 +68,15 @@ std::string best_text(const std::vector<Rank>& ranks, const Field& field, Start 
   std::vector<std::string> others;
   for (const Rank& rank : ranks) {
     if (!rank.difference) continue;
-    others.push_back(fmt::format("{} {} ({}{})", rank.model->name,
-                                 difference_text(*rank.difference),
-                                 text_of(finding_of(*rank.difference)),
-                                 rank.pretrainings == 1 ? "; one pre-training only" : ""));
+    others.push_back(
+        fmt::format("{} {} ({}{})", rank.model->name, difference_text(*rank.difference),
+                    text_of(finding_of(*rank.difference)), luck_text(rank.pretrainings == 1)));
   }
-  return fmt::format("{}, {} has the highest mean over {}, {}; against it: {}.",
-                     start == Start::Scratch ? "From scratch" : "Pre-trained",
-                     ranks.front().model->name, counted(std::ssize(field.tasks), "task"),
-                     share_text(ranks.front().mean), fmt::join(others, ", "));
+  const Rank& first = ranks.front();
+  return fmt::format("{}, {} has the highest mean over {}, {}{}; against it: {}.",
+                     sentence_start_of(start), first.model->name,
+                     counted(std::ssize(field.tasks), "task"), share_text(first.mean),
+                     luck_note(first.pretrainings == 1), fmt::join(others, ", "));
 }
 
 Table scores(const Context& context, const Field& field, Start start) {

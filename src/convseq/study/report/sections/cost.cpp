@@ -25,7 +25,7 @@ struct Cost {
   int64_t parameters = 0;
   int64_t pretrainings = 0;
   double tokens = 0, seconds = 0, flops = 0;
-  double beside = 0;  // other cells on the device during a pre-training
+  double beside = 0;  // other cells on such a device during a pre-training
   double finetune_seconds = 0, finetune_flops = 0;
   std::vector<const System*> systems = {};  // the fine-tunings
 
@@ -50,7 +50,7 @@ Cost cost_of(const Context& context, const Model& model,
   for (const CellResult& result : context.input.results) {
     if (result.kind != CellKind::Pretrain || result.model != model.name || !result.failed.empty() ||
         result.start == Start::Self || !in_main_part(context, result) ||
-        size_of(result) != size_of(model.config)) {
+        !fits(size_of(result), &model)) {
       continue;
     }
     tokens.push_back(static_cast<double>(result.source_tokens));
@@ -107,7 +107,7 @@ Table cost_table(const std::vector<Cost>& costs) {
                   "mean test score on them",
                   costs.front().systems.size()),
       {"model", "parameters", "pre-trainings", "tokens", fmt::format("pre-training {}", unit.name),
-       "pre-training minutes", "other cells on the device meanwhile",
+       "pre-training minutes", "other cells on such a device meanwhile",
        fmt::format("fine-tuning {}", finetune_unit.name), "fine-tuning minutes", "mean score"},
       {}};
   for (const Cost& cost : costs) {
@@ -141,9 +141,11 @@ std::string cost_answer(const Context& context, const std::vector<Cost>& costs) 
   std::vector<std::string> texts;
   for (const Cost& cost : costs) {
     if (baseline == costs.end() || &cost == &*baseline || baseline->flops <= 0) continue;
-    texts.push_back(fmt::format("{} {}, {}", cost.model->name,
+    texts.push_back(fmt::format("{} {}, {}{}", cost.model->name,
                                 fixed(cost.flops / baseline->flops, 2),
-                                difference_text(mean_over_tasks(cost.systems, baseline->systems))));
+                                difference_text(mean_over_tasks(cost.systems, baseline->systems)),
+                                luck_note(has_single_pretraining(cost.systems) ||
+                                          has_single_pretraining(baseline->systems))));
   }
   if (texts.empty()) return "";
   return fmt::format(

@@ -31,7 +31,8 @@ std::map<int64_t, double> means_by_pretraining(const std::vector<const System*>&
   return means;
 }
 
-// How much the luck of a pre-training matters: every task counts that has all of them.
+// How much the luck of a pre-training matters: every task counts that has the same ones as the task
+// with the most.
 Table luck_table(const Context& context) {
   Table table{"Mean test score by pre-training seed",
               {"model", "tasks", "pre-trainings", "by seed", "highest − lowest"},
@@ -39,10 +40,13 @@ Table luck_table(const Context& context) {
   for (const Model* model : context.models(kMainQuestions)) {
     auto systems = systems_on(context, *model, Start::Pretrained,
                               common_tasks(context, {model}, Start::Pretrained));
-    int64_t most = 0;
-    for (const System* system : systems) most = std::max(most, system->pretrainings());
-    std::erase_if(systems, [&](const System* system) { return system->pretrainings() < most; });
-    if (most < 2) continue;
+    std::set<int64_t> seeds;
+    for (const System* system : systems) {
+      if (system->pretrainings() > std::ssize(seeds)) seeds = system->pretraining_seeds();
+    }
+    std::erase_if(systems,
+                  [&](const System* system) { return system->pretraining_seeds() != seeds; });
+    if (seeds.size() < 2) continue;
     std::vector<std::string> texts;
     double low = 1, high = 0;
     for (const auto& [seed, mean] : means_by_pretraining(systems)) {
@@ -50,7 +54,7 @@ Table luck_table(const Context& context) {
       low = std::min(low, mean);
       high = std::max(high, mean);
     }
-    table.rows.push_back({model->name, std::to_string(systems.size()), std::to_string(most),
+    table.rows.push_back({model->name, std::to_string(systems.size()), std::to_string(seeds.size()),
                           fmt::format("{}", fmt::join(texts, " ")), percent(high - low)});
   }
   return table;

@@ -12,25 +12,41 @@ Json settings_in(const CellResult* result) {
   return result->inputs.value("settings", Json::object());
 }
 
-std::string value_text(const Json& settings, const std::string& key) {
-  if (!settings.contains(key)) return kMissing;
-  const Json& value = settings[key];
+std::string value_text(const Json& value) {
+  if (value.is_null()) return kMissing;
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 void add_differences(std::vector<std::string>& found, const std::string& stage, const Json& first,
                      const Json& second) {
-  std::set<std::string> keys;
-  for (const Json* settings : {&first, &second}) {
-    for (const auto& [key, value] : settings->items()) keys.insert(key);
-  }
-  for (const std::string& key : keys) {
-    const std::string a = value_text(first, key), b = value_text(second, key);
-    if (a != b) found.push_back(fmt::format("{} {} ({}, {})", stage, key, a, b));
+  for (const std::string& each : json_differences(first, second)) {
+    found.push_back(fmt::format("{} {}", stage, each));
   }
 }
 
 }  // namespace
+
+std::vector<std::string> json_differences(const Json& first, const Json& second) {
+  std::set<std::string> keys;
+  for (const Json* object : {&first, &second}) {
+    for (const auto& [key, value] : object->items()) keys.insert(key);
+  }
+  std::vector<std::string> found;
+  const auto value_in = [](const Json& object, const std::string& key) {
+    return object.contains(key) ? object[key] : Json(nullptr);
+  };
+  for (const std::string& key : keys) {
+    const Json a = value_in(first, key), b = value_in(second, key);
+    if (a.is_object() && b.is_object()) {
+      for (const std::string& inner : json_differences(a, b)) {
+        found.push_back(fmt::format("{}.{}", key, inner));
+      }
+    } else if (value_text(a) != value_text(b)) {
+      found.push_back(fmt::format("{} ({}, {})", key, value_text(a), value_text(b)));
+    }
+  }
+  return found;
+}
 
 std::vector<std::string> differing_settings(const Context& context, const System& first,
                                             const System& second) {

@@ -32,11 +32,11 @@ std::string field_of(const Model& model) {
   return field ? std::to_string(*field) : "all";
 }
 
-const System* find_in(const Context& context, const Part& part, const std::string& model,
-                      Start start, const std::string& task) {
+const System* find_in(const Context& context, const Part& part, const Model& model, Start start,
+                      const std::string& task) {
   for (const System& system : context.systems.all()) {
-    if (system.part == part.name && system.model == model && system.task == task &&
-        system.start == start) {
+    if (system.part == part.name && system.model == model.name && system.task == task &&
+        system.start == start && fits(system.size, &model)) {
       return &system;
     }
   }
@@ -63,7 +63,7 @@ void add_family(Section& section, const Context& context, const Part& part, cons
     std::vector<const System*> shown;
     LineChart::Series series{name};
     for (const auto& [difficulty, task] : tasks) {
-      const System* system = find_in(context, part, name, start, task);
+      const System* system = find_in(context, part, *model, start, task);
       if (system == nullptr) {
         row.emplace_back(kMissing);
         continue;

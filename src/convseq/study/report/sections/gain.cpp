@@ -16,37 +16,24 @@ std::string paper_gain(const Model& model, const std::string& task, const std::s
   return before && after && model.changes.empty() ? with_sign(*after - *before, 1) : kMissing;
 }
 
-// One model and task under two starts.
-struct Pair {
-  const Model* model;
-  const System *before, *after;
-};
-
-std::vector<Pair> pairs_on(const Context& context, const std::string& task) {
-  std::vector<Pair> pairs;
-  for (const Model* model : context.models(kMainQuestions)) {
-    const System* before = context.find(*model, Start::Scratch, task);
-    const System* after = context.find(*model, Start::Pretrained, task);
-    if (before != nullptr && after != nullptr) pairs.push_back({model, before, after});
-  }
-  return pairs;
-}
-
-Table gains_by_task(const Context& context) {
+Table gains_by_task(const Context& context, const std::vector<Comparison>& gains) {
   Table table{"Pre-trained against scratch, by task",
               {"task", "model", "scratch", "pre-trained", "gain", "pre-trained is",
                "the paper's gain", "runs"},
               {}};
   for (const std::string& task : context.tasks(kMainQuestions)) {
-    for (const Pair& pair : pairs_on(context, task)) {
-      for (const std::string& metric : shown_metrics(*pair.after)) {
-        if (!has(*pair.before, {metric})) continue;
-        const Estimate gain = difference_of(*pair.after, *pair.before, {metric});
-        table.rows.push_back({task_title(task, *pair.after, metric), pair.model->name,
-                              text_of(figure_of(*pair.before, {metric})),
-                              text_of(figure_of(*pair.after, {metric})), difference_text(gain),
-                              text_of(finding_of(gain)), paper_gain(*pair.model, task, metric),
-                              TableCell("", run_links({pair.before, pair.after}))});
+    for (const Comparison& each : gains) {
+      const TaskPair* pair = each.on(task);
+      if (pair == nullptr) continue;
+      const System &after = *pair->first, &before = *pair->second;
+      for (const std::string& metric : shown_metrics(after)) {
+        if (!has(before, {metric})) continue;
+        const Estimate gain = difference_of(after, before, {metric});
+        table.rows.push_back({task_title(task, after, metric), each.model->name,
+                              text_of(figure_of(before, {metric})),
+                              text_of(figure_of(after, {metric})), difference_text(gain),
+                              text_of(finding_of(gain)), paper_gain(*each.model, task, metric),
+                              TableCell("", run_links({&before, &after}))});
       }
     }
   }
@@ -71,26 +58,30 @@ std::string decided_by_others(const std::vector<Comparison>& gains) {
     }
   }
   if (texts.empty()) return "";
-  return fmt::format("Undecided by the main metric, but not by another: {}.",
-                     fmt::join(texts, "; "));
+  return fmt::format(
+      "Undecided by the main metric, but not by another (not corrected for the further metrics): "
+      "{}.",
+      fmt::join(texts, "; "));
 }
 
-Plot gain_plot(const Context& context) {
+Plot gain_plot(const Context& context, const std::vector<Comparison>& gains) {
   IntervalChart chart{.x_label = "gain from pre-training, points", .zero_line = true};
   const auto models = context.models(kMainQuestions);
   for (const Model* model : models) chart.series.push_back(model->name);
   for (const std::string& task : context.tasks(kMainQuestions)) {
     IntervalChart::Row row{task};
-    for (const Pair& pair : pairs_on(context, task)) {
-      const Measure measure{main_metric(*pair.after)};
-      const Estimate gain = difference_of(*pair.after, *pair.before, measure);
-      const double scratch = figure_of(*pair.before, measure).estimate.value;
+    for (const Comparison& each : gains) {
+      const TaskPair* pair = each.on(task);
+      if (pair == nullptr) continue;
+      const Measure measure{main_metric(*pair->first)};
+      const Estimate gain = difference_of(*pair->first, *pair->second, measure);
+      const double scratch = figure_of(*pair->second, measure).estimate.value;
       IntervalChart::Mark mark{
-          .series = static_cast<size_t>(std::find(models.begin(), models.end(), pair.model) -
+          .series = static_cast<size_t>(std::find(models.begin(), models.end(), each.model) -
                                         models.begin()),
           .value = 100 * gain.value,
           .interval = in_percent(gain.interval)};
-      for (const double score : scores_by_run(*pair.after, measure.metric)) {
+      for (const double score : scores_by_run(*pair->first, measure.metric)) {
         mark.seeds.push_back(score - 100 * scratch);
       }
       row.marks.push_back(std::move(mark));
@@ -126,7 +117,8 @@ Table self_pretraining(const Context& context) {
   return table;
 }
 
-// "light +1.0 ± 0.5 against scratch and −2.1 ± 0.6 against the corpus (3 tasks)"
+// "light +1.0 ± 0.5 against scratch and −2.1 ± 0.6 against the corpus (3 tasks; one pre-training
+// only)"
 std::string own_text_answer(const Context& context) {
   std::vector<std::string> texts;
   for (const Model* model : context.models({"self"})) {
@@ -141,22 +133,21 @@ std::string own_text_answer(const Context& context) {
       corpus.push_back(other);
     }
     if (own.empty()) continue;
-    texts.push_back(fmt::format("{} {} against scratch and {} against the corpus ({})", model->name,
-                                difference_text(mean_over_tasks(own, scratch)),
-                                difference_text(mean_over_tasks(own, corpus)),
-                                counted(std::ssize(own), "task")));
+    texts.push_back(
+        fmt::format("{} {} against scratch and {} against the corpus ({}{})", model->name,
+                    difference_text(mean_over_tasks(own, scratch)),
+                    difference_text(mean_over_tasks(own, corpus)), counted(std::ssize(own), "task"),
+                    luck_text(has_single_pretraining(own) || has_single_pretraining(corpus))));
   }
   if (texts.empty()) return "";
-  return fmt::format("Pre-trained on the task's own text: {}.", fmt::join(texts, "; "));
+  return fmt::format("{}: {}.", sentence_start_of(Start::Self), fmt::join(texts, "; "));
 }
 
 }  // namespace
 
 Section gain_section(const Context& context) {
   Section section{"RQ1: does pre-training help convolutions?"};
-  Table by_task = gains_by_task(context);
-  if (!by_task.rows.empty()) {
-    const auto by_model = pretraining_gains(context);
+  if (const auto by_model = pretraining_gains(context); !by_model.empty()) {
     std::vector<std::string> texts;
     for (const Comparison& gain : by_model) texts.push_back(gain_text(gain));
     section.answer = fmt::format("Pre-training helps {}.", fmt::join(texts, "; "));
@@ -164,8 +155,8 @@ Section gain_section(const Context& context) {
     section.blocks.emplace_back(comparison_table("Pre-trained against scratch over all tasks",
                                                  "mean gain", by_model,
                                                  context.tasks(kMainQuestions).size()));
-    section.blocks.emplace_back(gain_plot(context));
-    section.blocks.emplace_back(std::move(by_task));
+    section.blocks.emplace_back(gain_plot(context, by_model));
+    section.blocks.emplace_back(gains_by_task(context, by_model));
   }
   Table self = self_pretraining(context);
   if (self.rows.empty()) return section;

@@ -18,7 +18,8 @@ Table paper_table(const Context& context) {
   for (const Start start : {Start::Scratch, Start::Pretrained}) {
     for (const Model* model : context.models(kMainQuestions)) {
       if (!model->changes.empty()) continue;
-      std::vector<TableCell> ours = {title_of(start), model->name, "ours"}, printed = ours;
+      std::vector<TableCell> ours = {title_of(start), model->name, "ours"};
+      std::vector<TableCell> printed = ours;
       printed[2].text = "paper";
       bool any = false, any_printed = false;
       for (const PaperColumn& column : paper_columns()) {
@@ -91,8 +92,7 @@ void add_summary(Section& section, const Context& context, const Model& transfor
     if (found.empty()) continue;
     std::vector<std::string> texts;
     for (const Comparison& each : found) texts.push_back(standing_text(each));
-    section.add_answer(fmt::format("{} against the Transformer: {}.",
-                                   start == Start::Scratch ? "From scratch" : "Pre-trained",
+    section.add_answer(fmt::format("{} against the Transformer: {}.", sentence_start_of(start),
                                    fmt::join(texts, "; ")));
     section.blocks.emplace_back(
         comparison_table(fmt::format("Against the Transformer over all tasks, {}", title_of(start)),

@@ -17,8 +17,7 @@ Table parts_table(const Context& context) {
       const Model* model = context.input.model(name);
       int64_t runs = 0;
       for (const System& system : context.systems.all()) {
-        if (system.part != part.name || system.model != name) continue;
-        if (model != nullptr && system.size != size_of(model->config)) continue;
+        if (system.part != part.name || system.model != name || !fits(system.size, model)) continue;
         runs += std::ssize(system.runs);
         if (!system.all_collapsed) runs += std::ssize(system.collapsed);
       }

@@ -104,8 +104,8 @@ std::vector<Standing> standings(const Context& context, const std::vector<Size>&
 Table standing_table(const std::vector<Size>& sizes, const std::string& baseline,
                      const std::vector<Standing>& found) {
   Table table{"Mean test score, pre-trained, against the Transformer of the same size",
-              {"model", "size", "parameters", "tasks", "mean", "Transformer", "difference",
-               "the model is", "higher on", "lower on", "runs"},
+              {"model", "size", "parameters", "tasks", "pre-trainings", "mean", "Transformer",
+               "difference", "the model is", "higher on", "lower on", "runs"},
               {}};
   for (const Standing& standing : found) {
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -117,6 +117,7 @@ Table standing_table(const std::vector<Size>& sizes, const std::string& baseline
           sizes[i].name,
           grouped(sizes[i].parameters(name)),
           std::to_string(standing.tasks.size()),
+          pretrainings_text(comparison),
           share_text(mean_over_tasks(own)),
           share_text(mean_over_tasks(on_tasks(sizes[i], baseline, standing.tasks)))};
       add_difference(row, comparison.mean);
@@ -158,8 +159,10 @@ std::string scale_answer(const std::vector<Size>& sizes, const std::vector<Stand
   for (const Standing& standing : found) {
     std::vector<std::string> differences;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      differences.push_back(
-          fmt::format("{} at {}", difference_text(standing.by_size[i].mean), sizes[i].name));
+      const Comparison& comparison = standing.by_size[i];
+      differences.push_back(fmt::format("{} at {}{}", difference_text(comparison.mean),
+                                        sizes[i].name,
+                                        luck_note(comparison.has_single_pretraining())));
     }
     texts.push_back(
         fmt::format("{} {} ({}; the change is {}, {})", standing.model->name,

@@ -32,8 +32,17 @@ std::vector<std::string> common_tasks(const Context& context,
 std::vector<const System*> systems_on(const Context& context, const Model& model, Start start,
                                       const std::vector<std::string>& tasks);
 
+// The fewest of any of `systems`; 0: from scratch.
+int64_t fewest_pretrainings(const std::vector<const System*>& systems);
+// Whether one of `systems` has a single pre-training, whose luck its own interval does not count,
+// and how a sentence says so: "; one pre-training only", " (one pre-training only)", or nothing.
+bool has_single_pretraining(const std::vector<const System*>& systems);
+std::string luck_text(bool single);
+std::string luck_note(bool single);
+
 std::vector<std::string> run_links(const std::vector<const System*>& systems);  // those not null
-std::string title_of(Start start);  // as a reader calls it
+std::string title_of(Start start);           // as a reader calls it
+std::string sentence_start_of(Start start);  // the same at the beginning of a sentence
 std::string task_title(const std::string& task, const System& system, const std::string& metric);
 
 // Two cells: the difference and what may be said of it; none: what it is compared with is missing.

@@ -29,7 +29,8 @@ std::string split_text(const Context& context, const std::string& task, const st
     for (const Start start : {Start::Scratch, Start::Pretrained}) {
       const System* system = context.find(*model, start, task);
       if (system == nullptr || !has(*system, {main_metric(*system), split})) continue;
-      scores.push_back(share_text(figure_of(*system, {main_metric(*system), split}).estimate));
+      const Figure figure = figure_of(*system, {main_metric(*system), split});
+      scores.push_back(share_text(figure.estimate) + luck_note(figure.pretrainings == 1));
     }
     if (scores.size() == 2) {
       texts.push_back(fmt::format("{} {} and {}", model->name, scores[0], scores[1]));

@@ -16,7 +16,7 @@ std::map<int64_t, const System*> budgets(const Context& context, const Model& mo
   std::map<int64_t, const System*> found;
   for (const System& system : context.systems.all()) {
     if (system.model != model.name || system.task != task || system.start != Start::Pretrained ||
-        (!system.size.empty() && system.size != size_of(model.config))) {
+        !fits(system.size, &model)) {
       continue;
     }
     for (const Part& part : context.input.parts) {
@@ -37,13 +37,14 @@ struct TokenCurve {
 
   // The smallest budget whose gain over scratch is beyond the interval.
   std::string first_gain() const {
+    if (scratch == nullptr) return fmt::format("{} (no scores from scratch)", kMissing);
+    std::vector<const System*> tried;
     for (const auto& [tokens, system] : systems) {
-      const auto gain = difference_to(*system, scratch);
-      if (gain && finding_of(*gain) == Finding::Higher) {
-        return short_count(static_cast<double>(tokens));
-      }
+      tried.push_back(system);
+      if (finding_of(*difference_to(*system, scratch)) != Finding::Higher) continue;
+      return short_count(static_cast<double>(tokens)) + luck_note(has_single_pretraining({system}));
     }
-    return "none";
+    return "none" + luck_note(has_single_pretraining(tried));
   }
 };
 
