@@ -76,7 +76,7 @@ TEST_F(LabelCommands, AMultiLabelModelIsTrainedEvaluatedAndCalibrated) {
   const Outcome other =
       run_command(evaluate + validation_ + " --source '{text}' --target '{river}' --labels 0,1");
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.output.find("which is no label of validation.csv; use --no-calibration"),
+  EXPECT_NE(other.output.find("which is not a label of validation.csv; use --no-calibration"),
             std::string::npos)
       << other.output;
 

@@ -214,9 +214,9 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
   const std::string large = other_tokenizer("large", "--model bpe --vocabulary 600");
   const std::vector<Case> table = {
       {"span_2", {with({{"--answer", "pooled"}}), "/span_2/validation.jsonl:1: the label "}},
-      {"span_2", {with({{"--class-weights", "yes=2"}}), "yes is no label of span_2"}},
+      {"span_2", {with({{"--class-weights", "yes=2"}}), "yes is not a label of span_2"}},
       {"pair_1", {with({{"--answer", "loud"}}), "--answer: loud; allowed: text, pooled"}},
-      {"pair_1", {with({{"--class-weights", "maybe=2"}}), "maybe is no label of pair_1"}},
+      {"pair_1", {with({{"--class-weights", "maybe=2"}}), "maybe is not a label of pair_1"}},
       {"pair_1",
        {with({{"--class-weights", "yes=0"}}), "--class-weights yes=0: must be more than 0"}},
       {"pair_1", {with({{"--class-weights", "yes=much"}}), "--class-weights yes=much"}},

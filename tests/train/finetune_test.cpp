@@ -439,7 +439,7 @@ TEST_F(Finetuning, RefusesWhatDoesNotFitBeforeAnyWork) {
   auto weights = options("a");
   weights.class_weights = {{"blue", 2.0}};
   EXPECT_EQ(message_of<Error>([&] { finetune(weights); }),
-            "class_weights blue=2: blue is no label of colours; its labels: green, old");
+            "class_weights blue=2: blue is not a label of colours; its labels: green, old");
   auto pooled = options("b");
   pooled.form = AnswerForm::Pooled;
   pooled.task.labels = {"old"};

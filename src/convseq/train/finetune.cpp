@@ -219,7 +219,7 @@ void check(const FinetuneOptions& options, const Tokenizer& tokenizer, int proce
           "the share to hold out is {}; allowed: 0 to below 1", options.held_out);
   for (const auto& [label, weight] : options.class_weights) {
     require(class_of(options.task, label) < std::ssize(options.task.labels),
-            "{} {}={}: {} is no label of {}; its labels: {}", OptionName("class_weights"), label,
+            "{} {}={}: {} is not a label of {}; its labels: {}", OptionName("class_weights"), label,
             weight, label, options.task.name,
             options.task.labels.empty() ? "none"
                                         : fmt::format("{}", fmt::join(options.task.labels, ", ")));

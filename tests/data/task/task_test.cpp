@@ -220,17 +220,17 @@ TEST(Task, FilesAreCheckedByName) {
   EXPECT_EQ(message(R"("source": "{text}")"),
             path + ": one of target and answers is needed, and not both");
   EXPECT_EQ(message(templates + R"(, "cut": "premise")"),
-            path + ": cut is premise, which is no field of source; allowed: text");
+            path + ": cut is premise, which is not a field of source; allowed: text");
   EXPECT_EQ(message(templates + R"(, "metrics": ["f1"])"),
             path + ": the metric f1 needs a positive_label; macro_f1 does not");
   EXPECT_EQ(message(templates + R"(, "metrics": ["bleu"])")
                 .find(path + ": metrics is \"bleu\"; allowed: accuracy"),
             0u);
   EXPECT_EQ(message(templates + R"(, "labels": ["a"], "positive_label": "b")"),
-            path + ": positive_label is b, which is no label; allowed: a");
+            path + ": positive_label is b, which is not a label; allowed: a");
   EXPECT_EQ(message(templates + R"(, "labels": ["a", "a"])"), path + ": labels names a twice");
   EXPECT_EQ(message(templates + R"(, "labels": ["a"], "label_map": {"0": "b"})"),
-            path + ": label_map: 0 becomes b, which is no label");
+            path + ": label_map: 0 becomes b, which is not a label");
   EXPECT_EQ(message(templates + R"(, "metrics": ["accuracy", "accuracy"])"),
             path + ": metrics names accuracy twice");
   EXPECT_EQ(message(templates + R"(, "max_target_tokens": 4611686018427387904)"),

@@ -89,7 +89,7 @@ void add_bench_decode(CLI::App& bench) {
   add_count(*command, "--source", flags->source,
             "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
   add_enum(*command, "--kv-cache-dtype", options.cache,
-           "Type of the cached keys and values on a GPU (auto = that of the model)");
+           "Data type of the KV cache on a GPU (auto = that of the model)");
   command->add_flag("--profile", options.profile,
                     "GPU time and launches of each kernel in a step at the last position");
   add_plot_flag(*command, flags->common,

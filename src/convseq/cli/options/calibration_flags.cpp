@@ -48,7 +48,7 @@ Calibration calibration_of(const CalibrationFlags& flags, const std::filesystem:
   Calibration calibration = Calibration::load(model);
   for (const auto& [label, threshold] : calibration.thresholds) {
     require(std::find(task.labels.begin(), task.labels.end(), label) != task.labels.end(),
-            "{}: has a threshold of {}, which is no label of {}; use --no-calibration",
+            "{}: has a threshold of {}, which is not a label of {}; use --no-calibration",
             (model / kCalibrationFile).string(), label, task.name);
   }
   return calibration;

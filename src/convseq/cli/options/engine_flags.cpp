@@ -13,7 +13,7 @@ void add_engine_flags(CLI::App& command, EngineChoice& choice) {
   add_enum(command, "--precision", choice.precision,
            "Compute precision (stored = that of the model folder)");
   add_enum(command, "--kv-cache-dtype", choice.cache,
-           "Type of the keys and values that generation on a GPU keeps (auto = that of the model)");
+           "Data type of the KV cache on a GPU (auto = that of the model)");
   add_count(command, "--threads", choice.threads, "Number of CPU threads (0 = one per core)",
             {.min = 0, .max = kMostThreads});
 }

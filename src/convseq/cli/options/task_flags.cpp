@@ -104,17 +104,16 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
   command.add_option("--labels", flags.labels, "All labels of the table, separated by commas")
       ->delimiter(',');
   add_enum(command, "--label-kind", flags.label_kind,
-           "Labels per row of the table: one, or any number, which are the items of a JSON list");
+           "Labels per row: exactly one, or any number (multi-label; a JSON list)");
   command.add_option("--label-separator", flags.label_separator,
-                     "Text between the labels of a row with several, such as '|'");
+                     "Separator between the labels of a multi-label field, such as '|'");
   command
       .add_option(
           "--label-columns", flags.label_columns,
-          "Columns that hold 1 if a row has the label of that name and else 0, separated by "
-          "commas; instead of --target")
+          "0/1 columns, one per label, separated by commas (multi-label; replaces --target)")
       ->delimiter(',');
   command.add_option("--positive-label", flags.positive_label,
-                     "Positive class of f1, roc_auc, average_precision and of a threshold");
+                     "Positive class for f1, roc_auc, average_precision and the threshold");
   add_enums(command, "--metrics", flags.metrics, "Metrics; the first one selects the best model");
   add_count(command, "--max-source-tokens", flags.max_source_tokens,
             "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});

@@ -51,9 +51,11 @@ void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
   flags.save_every =
       add_count(command, "--save-every", options.save_every,
                 "Steps between checkpoints; if not given, they are also at least a minute apart");
-  add_count(command, "--validate-every", options.validate_every,
-            "Steps between validations (0 = at the end; in fine-tuning after each epoch)",
-            kFromZero);
+  add_count(
+      command, "--validate-every", options.validate_every,
+      "Steps between validations (0 = at the end; in fine-tuning once per epoch, at most 1,000 "
+      "steps apart)",
+      kFromZero);
   add_count(command, "--log-every", options.log_every, "Steps between lines of metrics.jsonl");
   add_count(command, "--keep", options.keep, "Number of checkpoints to keep",
             {.max = 1'000'000'000});

@@ -68,7 +68,7 @@ void Task::check(const std::string& origin) const {
           "{}: {} is of multi-label tasks; label_kind is {}", origin,
           label_columns.empty() ? "label_separator" : "label_columns", name_of(label_kind));
   require(cut.empty() || contains(source.fields(), cut),
-          "{}: cut is {}, which is no field of source; allowed: {}", origin, cut,
+          "{}: cut is {}, which is not a field of source; allowed: {}", origin, cut,
           fmt::join(source.fields(), ", "));
   for (auto label = labels.begin(); label != labels.end(); ++label) {
     require(std::find(labels.begin(), label, *label) == label, "{}: labels names {} twice", origin,
@@ -82,10 +82,10 @@ void Task::check(const std::string& origin) const {
   for (const auto& [from, to] : label_map) {
     const bool is_no_label = label_kind == LabelKind::Multi && to.empty();
     require(labels.empty() || contains(labels, to) || is_no_label,
-            "{}: label_map: {} becomes {}, which is no label", origin, from, to);
+            "{}: label_map: {} becomes {}, which is not a label", origin, from, to);
   }
   require(positive_label.empty() || contains(labels, positive_label),
-          "{}: positive_label is {}, which is no label; allowed: {}", origin, positive_label,
+          "{}: positive_label is {}, which is not a label; allowed: {}", origin, positive_label,
           fmt::join(labels, ", "));
   require(!contains(metrics, Metric::F1) || !positive_label.empty(),
           "{}: the metric f1 needs a positive_label; macro_f1 does not", origin);
