@@ -360,8 +360,8 @@ def arguments():
                         help="modes of torch.compile, with commas between; none: eager")
     parser.add_argument("--source", type=int, default=512)
     parser.add_argument("--target", type=int, default=114)
-    parser.add_argument("--tokens", type=int, default=32768, help="of the sources, a step")
-    parser.add_argument("--padding", type=float, default=0, help="share of the sources")
+    parser.add_argument("--tokens", type=int, default=32768, help="source tokens per step")
+    parser.add_argument("--padding", type=float, default=0, help="fraction of padding in the sources")
     parser.add_argument("--conv", default="auto", choices=("auto", "shifted", "conv1d"),
                         help="auto: the shifted sum compiled, conv1d eager; the faster each")
     parser.add_argument("--loss-chunk", type=int, default=0, help="targets at a time; 0: all")
@@ -370,9 +370,9 @@ def arguments():
                         help="else bf16 on a GPU, fp32 on a CPU")
     parser.add_argument("--warm-up", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=10, help="a round")
+    parser.add_argument("--steps", type=int, default=10, help="timed steps per round")
     parser.add_argument("--side-by-side", action="store_true",
-                        help="a process a model: compiling takes longer than all the rest")
+                        help="compile each model in its own process, in parallel")
     parser.add_argument("--check", action="store_true", help="only compare with tests/goldens")
     args = parser.parse_args()
     args.precision = args.precision or ("bf16" if args.device == "cuda" else "fp32")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Does fine-tuning collapse to a constant answer? Pre-trains paper-light-mini, then fine-tunes it on SST-2 and SNLI
-# at the default settings, with and without that pre-training.
+# in fp32 at the default settings, with and without that pre-training.
 #   tools/finetune_real.sh OUT DATA TOKENIZER SHARDS VALIDATION_SHARDS [STEPS] [TASKS] [STARTS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ for task in $tasks; do
   for start in $starts; do
     from=(--from "$work/pretrained")
     [ "$start" = scratch ] && from=(--model "$model" --tokenizer "$tokenizer")
-    build/convseq finetune "$work/$task-$start" "$task" --data "$data" "${from[@]}" --quiet --json \
+    build/convseq finetune "$work/$task-$start" "$task" --data "$data" "${from[@]}" --precision fp32 --quiet --json \
       > "$out/$task-$start.json"
     cp "$work/$task-$start/metrics.jsonl" "$out/$task-$start.jsonl"
     grep -o '"metric":"accuracy","value":[0-9.]*' "$out/$task-$start.json" || true
