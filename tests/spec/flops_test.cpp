@@ -56,6 +56,17 @@ TEST(Flops, OfAttentionDynamicTapsAndGatesEqualTheHandCount) {
   EXPECT_EQ(dynamic[1].second, attention[0].second);  // the added layer is the same attention
 }
 
+TEST(Flops, OfAPooledHeadWithoutADecoderHaveNoOutputMatrix) {
+  ModelConfig config = hand_counted(MixerKind::Light, /*d_kv=*/4);
+  config.decoder_layers = 0;
+  config.classes = 5;
+  const auto parts = forward_flops(config, {.source = 10, .target = 4});
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].first, "encoder mixers");
+  EXPECT_EQ(parts[1].first, "encoder FFN");
+  EXPECT_EQ(parts[2], (std::pair<std::string, int64_t>{"classifier", 2 * 8 * 5}));
+}
+
 TEST(Flops, BeyondSixtyFourBitsAreRefused) {
   const auto config =
       find_model_config("paper-transformer-base", {"d_ff=16000000", "d_model=160000"});

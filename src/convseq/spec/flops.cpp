@@ -71,6 +71,7 @@ int64_t feed_forward(const ModelConfig& config, int64_t time) {
 
 FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
   const auto added = static_cast<int64_t>(config.encoder_attention_layers.size());
+  const int64_t outputs = config.decoder_layers > 0 ? work.target : 0;  // else a pooled head alone
   FlopParts parts = {
       {"encoder mixers", mixers(config, Side::Encoder, work.source)},
       {"encoder attention",
@@ -79,7 +80,7 @@ FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
       {"decoder mixers", mixers(config, Side::Decoder, work.target)},
       {"decoder cross-attention", times({config.decoder_layers, cross_attention(config, work)})},
       {"decoder FFN", times({config.decoder_layers, feed_forward(config, work.target)})},
-      {"output", matmul(work.target, config.d_model, config.vocab_size)},
+      {"output", matmul(outputs, config.d_model, config.vocab_size)},
       {"classifier", matmul(1, config.d_model, config.classes)},
   };
   std::erase_if(parts, [](const auto& part) { return part.second == 0; });
