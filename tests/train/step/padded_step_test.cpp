@@ -78,7 +78,8 @@ Learner learner(const Case& each, torch::Device device, torch::Dtype type,
           /*d_kv=*/64,           overrides, each.frozen};
 }
 
-void expect_padding_to_change_nothing(torch::Device device, torch::Dtype type, double tolerance) {
+void expect_padding_to_change_nothing(torch::Device device, torch::Dtype type, double tolerance,
+                                      const std::vector<std::string>& overrides = {}) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(describe(each));
     torch::manual_seed(3);
@@ -88,8 +89,8 @@ void expect_padding_to_change_nothing(torch::Device device, torch::Dtype type, d
       wide.push_back(padded(
           plain.back(), {.rows = 6, .source = 14, .target = each.pooled ? head_width(each) : 5}));
     }
-    Learner expected = learner(each, device, type, {.graph = false});
-    Learner found = learner(each, device, type, {.capture = {.tune_matmuls = false}});
+    Learner expected = learner(each, device, type, {.graph = false}, overrides);
+    Learner found = learner(each, device, type, {.capture = {.tune_matmuls = false}}, overrides);
     const auto expected_steps = expected.learn(plain, each.micro_batch);
     const auto found_steps = found.learn(wide, each.micro_batch);
     for (size_t i = 0; i < plain.size(); ++i) {
@@ -105,7 +106,12 @@ void expect_padding_to_change_nothing(torch::Device device, torch::Dtype type, d
 }
 
 TEST(PaddedStep, LearnsAsTheUnpaddedOneDoes) {
-  expect_padding_to_change_nothing(torch::kCPU, torch::kFloat32, 1e-4);
+  expect_padding_to_change_nothing(torch::kCPU, torch::kFloat64, 1e-9);
+}
+
+// Without ReLU: rounding in fp32 can move a value across its kink, where the gradient jumps.
+TEST(PaddedStep, InFp32ItLearnsAsTheUnpaddedOneDoes) {
+  expect_padding_to_change_nothing(torch::kCPU, torch::kFloat32, 1e-4, {"ffn=gated_gelu"});
 }
 
 class GpuPaddedStep : public ::testing::Test {
