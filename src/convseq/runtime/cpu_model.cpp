@@ -9,17 +9,7 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-kernels::WeightType weight_type(CpuPrecision precision, const StoredTensor& matrix) {
-  switch (precision) {
-    case CpuPrecision::Fp32:
-      return kernels::WeightType::Fp32;
-    case CpuPrecision::Bf16:
-      return kernels::WeightType::Bf16;
-    case CpuPrecision::Int8:
-      return kernels::WeightType::Int8;
-    case CpuPrecision::Stored:
-      break;
-  }
+kernels::WeightType stored_type(const StoredTensor& matrix) {
   if (matrix.is_int8()) return kernels::WeightType::Int8;
   return matrix.view.type == TensorType::BF16 ? kernels::WeightType::Bf16
                                               : kernels::WeightType::Fp32;
@@ -171,6 +161,20 @@ class ModelBuilder {
 
 }  // namespace
 
+kernels::WeightType weight_type(CpuPrecision precision, kernels::WeightType stored) {
+  switch (precision) {
+    case CpuPrecision::Fp32:
+      return kernels::WeightType::Fp32;
+    case CpuPrecision::Bf16:
+      return kernels::WeightType::Bf16;
+    case CpuPrecision::Int8:
+      return kernels::WeightType::Int8;
+    case CpuPrecision::Stored:
+      break;
+  }
+  return stored;
+}
+
 std::shared_ptr<const CpuModel> load_cpu_model(const fs::path& folder,
                                                const CpuEngineOptions& options) {
   auto model = std::make_shared<CpuModel>();
@@ -178,7 +182,7 @@ std::shared_ptr<const CpuModel> load_cpu_model(const fs::path& folder,
   model->config = model->stored->config();
   model->embedding = model->stored->tensor("embedding.weight");
   model->level = options.level.value_or(kernels::default_cpu_level());
-  model->type = weight_type(options.precision, model->embedding);
+  model->type = weight_type(options.precision, stored_type(model->embedding));
 
   WeightPacker packer(*model->stored, {.type = model->type, .level = model->level});
   ModelBuilder builder(*model, packer);  // lives until all weights are packed

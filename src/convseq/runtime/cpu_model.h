@@ -11,6 +11,9 @@
 
 namespace convseq {
 
+// The type of the packed matrices of a model whose folder has them in the type `stored`.
+kernels::WeightType weight_type(CpuPrecision precision, kernels::WeightType stored);
+
 // Encoder-decoder attention.
 struct CpuCrossAttention {
   kernels::NormParameters norm;

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "convseq/kernels/conv.h"
-#include "convseq/runtime/thread_pool.h"
+#include "convseq/runtime/row_work.h"
 
 namespace convseq::bench {
 namespace {
@@ -15,18 +13,12 @@ namespace {
 constexpr kernels::ConvShape kShape{
     .batch = 32, .time = 512, .channels = 768, .heads = 12, .kernel = 7, .left = 3};
 constexpr int64_t kSequence = kShape.time * kShape.channels, kValues = kShape.batch * kSequence;
-constexpr size_t kAlignment = 64;  // as libtorch's arrays are
 
-struct Free {
-  void operator()(float* floats) const { std::free(floats); }
-};
-using Floats = std::unique_ptr<float[], Free>;
-
-Floats floats(int64_t count, float value) {
-  const size_t lines = (static_cast<size_t>(count) * sizeof(float) + kAlignment - 1) / kAlignment;
-  Floats array(static_cast<float*>(std::aligned_alloc(kAlignment, lines * kAlignment)));
-  std::fill_n(array.get(), count, value);
-  return array;
+Buffer filled(int64_t count, float value) {
+  Buffer buffer;
+  buffer.reserve_floats(count);
+  std::fill_n(buffer.floats(), count, value);
+  return buffer;
 }
 
 class Kernels {
@@ -35,7 +27,7 @@ class Kernels {
 
   void copy() {
     for_sequences([&](int64_t begin, int64_t count) {
-      std::memcpy(y_.get() + begin * kSequence, x_.get() + begin * kSequence,
+      std::memcpy(y_.floats() + begin * kSequence, x_.floats() + begin * kSequence,
                   static_cast<size_t>(count * kSequence) * sizeof(float));
     });
   }
@@ -45,8 +37,9 @@ class Kernels {
       kernels::ConvShape shape = kShape;
       shape.batch = count;
       shape.glu = glu;
-      const float* x = x_.get() + begin * kSequence * (glu ? 2 : 1);
-      conv_forward_cpu(shape, {.x = x, .taps = taps_.get(), .y = y_.get() + begin * kSequence}, {});
+      const float* x = x_.floats() + begin * kSequence * (glu ? 2 : 1);
+      conv_forward_cpu(shape,
+                       {.x = x, .taps = taps_.floats(), .y = y_.floats() + begin * kSequence}, {});
     });
   }
 
@@ -62,8 +55,8 @@ class Kernels {
   }
 
   ThreadPool pool_;
-  Floats x_ = floats(2 * kValues, 0.5F), y_ = floats(kValues, 0);
-  Floats taps_ = floats(kShape.heads * kShape.kernel, 0.1F);
+  Buffer x_ = filled(2 * kValues, 0.5F), y_ = filled(kValues, 0);
+  Buffer taps_ = filled(kShape.heads * kShape.kernel, 0.1F);
 };
 
 // GB/s of one call that reads `inputs` values per output.

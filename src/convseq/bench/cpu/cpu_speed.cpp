@@ -25,23 +25,6 @@ std::vector<TokenIds> random_sources(const ModelConfig& config, int64_t rows, in
   return sources;
 }
 
-// After one call to warm up; at least one timed call, and as many as fit into the time.
-double median_ms(const std::function<void()>& call, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto ms_since = [](Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
-  call();
-  std::vector<double> times;
-  for (const auto start = Clock::now(); times.empty() || ms_since(start) < 1e3 * seconds;) {
-    const auto before = Clock::now();
-    call();
-    times.push_back(ms_since(before));
-  }
-  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
-  return times[times.size() / 2];
-}
-
 // Every row takes all steps: one that ended earlier goes on with padding.
 void generate(Engine& engine, const std::vector<TokenIds>& sources, int64_t new_tokens) {
   const auto decoding = engine.start(*engine.encode(sources), new_tokens);
@@ -102,6 +85,22 @@ std::vector<CpuSpeed> planned(const ModelConfig& config, CpuPrecision precision,
 }
 
 }  // namespace
+
+double median_ms(const std::function<void()>& call, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto ms_since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  call();
+  std::vector<double> times;
+  for (const auto start = Clock::now(); times.empty() || ms_since(start) < 1e3 * seconds;) {
+    const auto before = Clock::now();
+    call();
+    times.push_back(ms_since(before));
+  }
+  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
+  return times[times.size() / 2];
+}
 
 std::string row_name(const CpuSpeed& speed) {
   const std::string model = fmt::format("{}_{}", speed.mixer, name_of(speed.precision));

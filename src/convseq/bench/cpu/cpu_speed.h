@@ -50,6 +50,9 @@ struct CpuSpeed {
   double gigaops_per_second() const { return 1e3 * gigaflops / ms; }
 };
 
+// The median time of a call: after one to warm up at least one, and as many as fit into the time.
+double median_ms(const std::function<void()>& call, double seconds);
+
 std::string row_name(const CpuSpeed& speed);  // "cpu_light_int8_128_batch_32"
 
 std::vector<CpuSpeed> measure_cpu(const CpuSpeedOptions& options);

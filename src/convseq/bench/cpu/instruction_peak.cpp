@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "convseq/runtime/cpu_model.h"
+
 namespace convseq::bench {
 namespace {
 
@@ -12,17 +14,6 @@ namespace {
 constexpr double kRepetitionSeconds = 5e-4, kSeconds = 0.04;
 
 }  // namespace
-
-kernels::WeightType weight_type(CpuPrecision precision) {
-  switch (precision) {
-    case CpuPrecision::Int8:
-      return kernels::WeightType::Int8;
-    case CpuPrecision::Bf16:
-      return kernels::WeightType::Bf16;
-    default:
-      return kernels::WeightType::Fp32;
-  }
-}
 
 // From when all threads are there, so that each runs the loop once, until the last one has ended.
 double InstructionPeaks::seconds_of(const kernels::MatmulInstruction& instruction, int64_t times) {
@@ -59,8 +50,8 @@ InstructionPeak& InstructionPeaks::peak_of(CpuPrecision precision, const std::st
 }
 
 void InstructionPeaks::measure(CpuPrecision precision) {
-  for (const auto& instruction :
-       kernels::matmul_instructions(weight_type(precision), kernels::default_cpu_level())) {
+  for (const auto& instruction : kernels::matmul_instructions(
+           weight_type(precision, kernels::WeightType::Fp32), kernels::default_cpu_level())) {
     InstructionPeak& peak = peak_of(precision, instruction.name);
     peak.gigaops = std::max(peak.gigaops, gigaops(instruction));
   }

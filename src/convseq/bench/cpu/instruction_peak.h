@@ -10,9 +10,6 @@
 
 namespace convseq::bench {
 
-// What a precision other than `Stored` is for the kernels.
-kernels::WeightType weight_type(CpuPrecision precision);
-
 // The operations per second of an instruction on all threads.
 struct InstructionPeak {
   CpuPrecision precision{};

@@ -1,7 +1,6 @@
 #include "convseq/bench/cpu/matmul_speed.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "convseq/base/random.h"
 #include "convseq/kernels/row_ops.h"
@@ -25,7 +24,7 @@ class Matmul {
   explicit Matmul(const MatmulSpeed& speed)
       : matrix_{{.outputs = speed.outputs,
                  .inputs = speed.inputs,
-                 .type = weight_type(speed.precision)},
+                 .type = weight_type(speed.precision, kernels::WeightType::Fp32)},
                 nullptr},
         rows_{{.rows = speed.rows, .inputs = speed.inputs, .type = matrix_.shape.type}, nullptr} {
     weights_.reserve(kernels::packed_bytes(matrix_.shape));
@@ -39,11 +38,9 @@ class Matmul {
     outputs_.reserve_floats(speed.rows * speed.outputs);
   }
 
-  double seconds() const {
-    const auto start = std::chrono::steady_clock::now();
+  void run() const {
     kernels::packed_matmul(rows_, matrix_,
                            {.data = outputs_.floats(), .stride = matrix_.shape.outputs});
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
@@ -51,16 +48,6 @@ class Matmul {
   kernels::PackedRows rows_;
   Buffer weights_, inputs_, outputs_;
 };
-
-double median_seconds(const Matmul& matmul, double at_least) {
-  matmul.seconds();
-  std::vector<double> times;
-  for (double spent = 0; times.empty() || spent < at_least; spent += times.back()) {
-    times.push_back(matmul.seconds());
-  }
-  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
-  return times[times.size() / 2];
-}
 
 }  // namespace
 
@@ -75,9 +62,10 @@ std::vector<MatmulSpeed> measure_matmuls(const std::vector<CpuPrecision>& precis
                                                            .inputs = down ? kHidden : kWidth,
                                                            .outputs = down ? kWidth : kHidden});
       peaks.measure(precision);
-      const double time = median_seconds(Matmul(speed), seconds);
+      const Matmul matmul(speed);
+      const double ms = median_ms([&] { matmul.run(); }, seconds);
       peaks.measure(precision);
-      speed.gigaops = 2e-9 * static_cast<double>(speed.rows * speed.inputs * speed.outputs) / time;
+      speed.gigaops = 2e-6 * static_cast<double>(speed.rows * speed.inputs * speed.outputs) / ms;
     }
   }
   for (MatmulSpeed& speed : speeds) {

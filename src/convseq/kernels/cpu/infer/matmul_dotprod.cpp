@@ -18,8 +18,7 @@ constexpr int kInputs = 16;  // of a row, per load
 template <int R, int Panels>
 [[gnu::noinline]] void tile(const MatmulTask& task, int64_t row, int64_t column,
                             WeightPrefetch& prefetch) {
-  const int64_t inputs = task.inputs;
-  const int64_t stride = task.row_stride;
+  const int64_t inputs = task.inputs, stride = task.row_stride;
   const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * stride;
   const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
   int32x4_t sums[R][Panels * kVectors] = {};
