@@ -92,6 +92,8 @@ class GpuTrainStep : public ::testing::Test {
   }
 };
 
+// Without ReLU: where the rounding of CPU and GPU moves a value across its kink, the gradient jumps,
+// and 3 of 48 sets of batches exceed these bounds (docs/lab-notes.md).
 TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   auto batches = batches_of_one_shape(7);
   batches[5] = learner_batch(3, 9, 4);                                    // not the captured shape
@@ -102,8 +104,11 @@ TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
       // With a large eps, gradients near zero, whose sign is rounding noise, have little effect.
       const OptimizerOptions options{.kind = kind, .eps = 1e-3, .weight_decay = 0.1};
       for (const double clip : {0.1, 1e9}) {
-        Learner here(name, torch::kCPU, torch::kFloat32, options, {.clip_norm = clip});
-        Learner there(name, torch::kCUDA, torch::kFloat32, options, {.clip_norm = clip});
+        const auto learner = [&](torch::Device device) {
+          return Learner(name, device, torch::kFloat32, options, {.clip_norm = clip}, /*d_kv=*/16,
+                         {"ffn=gated_gelu"});
+        };
+        Learner here = learner(torch::kCPU), there = learner(torch::kCUDA);
         const auto expected = here.learn(batches), found = there.learn(batches);
         for (size_t i = 0; i < batches.size(); ++i) {
           EXPECT_NEAR(found[i].loss, expected[i].loss, 1e-3) << name << i;
