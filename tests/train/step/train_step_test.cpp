@@ -92,8 +92,8 @@ class GpuTrainStep : public ::testing::Test {
   }
 };
 
-// Without ReLU: where the rounding of CPU and GPU moves a value across its kink, the gradient jumps,
-// and 3 of 48 sets of batches exceed these bounds (docs/lab-notes.md).
+// Without ReLU: where the rounding of CPU and GPU moves a value across its kink, the gradient
+// jumps, and 3 of 48 sets of batches exceed these bounds (docs/lab-notes.md).
 TEST_F(GpuTrainStep, LearnsAsTheCpuDoes) {
   auto batches = batches_of_one_shape(7);
   batches[5] = learner_batch(3, 9, 4);                                    // not the captured shape
