@@ -2,7 +2,8 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD = build/$(PRESET)
-SETUP = $(filter lite,$(PRESET))  # which needs no libtorch
+# lite needs no libtorch. No comment behind the value: the spaces before it would belong to it.
+SETUP = $(filter lite,$(PRESET))
 
 # The thread sanitizer is for the tests of what has threads, and wants addresses that are not random.
 ifeq ($(PRESET),tsan)
