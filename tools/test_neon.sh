@@ -22,7 +22,7 @@ level() {
       -o "$build/$name-$(basename "$file" .cpp).o"
   done
 }
-level baseline conv_loops.cpp dynamic_conv_loops.cpp glu_loops.cpp infer/attention_loops.cpp infer/matmul_loops.cpp \
+level baseline conv_loops.cpp dynamic_conv_loops.cpp glu_loops.cpp infer/attention_loops.cpp infer/matmul_ints.cpp infer/matmul_loops.cpp \
   infer/row_loops.cpp --
 level dotprod infer/matmul_dotprod.cpp -- -march=armv8.2-a+dotprod
 level i8mm infer/matmul_i8mm.cpp -- -march=armv8.2-a+dotprod+i8mm+bf16

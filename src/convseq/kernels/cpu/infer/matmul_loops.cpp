@@ -2,7 +2,7 @@
 #include "convseq/kernels/cpu/infer/matmul_levels.h"
 #include "convseq/kernels/cpu/infer/matmul_tiles.h"
 
-// Matmuls with vectors of fp32 or int32: each sum is one chain of multiply-adds over the inputs.
+// Matmuls with vectors of fp32: each sum is one chain of multiply-adds over the inputs.
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
@@ -13,16 +13,6 @@ constexpr int kRows = 6, kVectors = 4, kWide = 2;  // kVectors per panel, kWide 
 constexpr int kRows = kLanes == 16 ? 12 : 6, kVectors = 2, kWide = kLanes == 16 ? 4 : 2;
 #endif
 constexpr int kPanel = kVectors * kLanes;
-
-typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
-typedef int8_t Bytes __attribute__((vector_size(kLanes)));
-
-CONVSEQ_INLINE Ints load_ints(const int8_t* from) {
-  Bytes bytes;
-  __builtin_memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(bytes, Ints);
-}
-
 constexpr int kInputs = 4;  // of a step
 
 template <int R, int Panels, class Weight>
@@ -83,40 +73,12 @@ void multiply_floats(const MatmulTask& task) {
           });
 }
 
-template <int R, int Panels>
-[[gnu::noinline]] void int_tile(const MatmulTask& task, int64_t row, int64_t column,
-                                WeightPrefetch& prefetch) {
-  const int64_t inputs = task.inputs;
-  const auto* x = reinterpret_cast<const int8_t*>(task.rows) + row * task.row_stride;
-  const auto* w = reinterpret_cast<const int8_t*>(task.panels) + column * inputs;
-  Ints sums[R][Panels * kVectors] = {};
-  for_steps<1>(inputs, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
-    unroll<Panels>([&](auto p) CONVSEQ_LAMBDA {
-      unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
-        const Ints weights = load_ints(w + (p.kValue * inputs + k) * kPanel + v.kValue * kLanes);
-        unroll<R>([&](auto r) CONVSEQ_LAMBDA {
-          sums[r.kValue][p.kValue * kVectors + v.kValue] +=
-              weights * int32_t{x[r.kValue * task.row_stride + k]};
-        });
-      });
-    });
-  });
-  write_sums<IntSums<kLanes>, R, Panels * kVectors, kLanes>(task, row, R, column, sums);
-}
-
-void multiply_ints(const MatmulTask& task) {
-  for_tiles<kRows, kPanel, kWide, 1>(
-      task, task.inputs, task.inputs,
-      [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
-          CONVSEQ_LAMBDA { int_tile<rows.kValue, panels.kValue>(task, row, column, prefetch); });
-}
-
 #if defined(__aarch64__)
-constexpr const char *kFloatInstruction = "fmla", *kIntInstruction = "mla";
+constexpr const char* kInstruction = "fmla";
 #elif defined(__FMA__)
-constexpr const char *kFloatInstruction = "vfmadd", *kIntInstruction = "vpmulld";
+constexpr const char* kInstruction = "vfmadd";
 #else
-constexpr const char *kFloatInstruction = "mulps", *kIntInstruction = "pmuludq";
+constexpr const char* kInstruction = "mulps";
 #endif
 
 float repeat_floats(int64_t times) {
@@ -125,29 +87,18 @@ float repeat_floats(int64_t times) {
                  CONVSEQ_LAMBDA { return fma<kLanes>(x, w, sum); });
 }
 
-// Unsigned, because the sums overflow.
-float repeat_ints(int64_t times) {
-  typedef uint32_t Bits __attribute__((vector_size(4 * kLanes)));
-  return repeat_multiply<Bits, Bits>(
-      times, [](Bits sum, Bits x, Bits w) CONVSEQ_LAMBDA { return sum + x * w; });
-}
-
 constexpr int64_t kLoopOperations = 2 * kLoopSums * kLanes;
 
 }  // namespace
 
 const MatmulKernel kFp32Matmul = {{.weight_bytes = 4, .panel = kPanel, .input_multiple = kInputs},
                                   multiply_floats<float>,
-                                  {kFloatInstruction, kLoopOperations, repeat_floats}};
+                                  {kInstruction, kLoopOperations, repeat_floats}};
 const MatmulKernel kBf16Matmul = {{.weight_bytes = 2,
                                    .panel = kPanel,
                                    .input_multiple = kInputs,
                                    .element = RowElement::Fp32OfBf16},
                                   multiply_floats<Bf16>,
-                                  {kFloatInstruction, kLoopOperations, repeat_floats}};
-const MatmulKernel kInt8Matmul = {
-    {.weight_bytes = 1, .panel = kPanel, .input_multiple = 8, .element = RowElement::Int8},
-    multiply_ints,
-    {kIntInstruction, kLoopOperations, repeat_ints}};
+                                  {kInstruction, kLoopOperations, repeat_floats}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL
