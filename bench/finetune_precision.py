@@ -22,7 +22,7 @@ PRECISIONS = ("fp32", "bf16")
 
 def fine_tune(options, folder, task, seed, precision):
     out = folder / f"{task}-{seed}-{precision}"
-    command = [options.program, "finetune", str(out), task, "--from", options.model, "--data", options.data,
+    command = [options.program, "finetune", str(out), task, "--schedule", "constant", "--from", options.model, "--data", options.data,
                "--precision", precision, "--seed", str(seed), "--device", "cuda", "--quiet", "--json"]
     done = subprocess.run(command + options.more, capture_output=True, text=True)
     if done.returncode != 0:

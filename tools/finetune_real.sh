@@ -16,7 +16,7 @@ for task in $tasks; do
   for start in $starts; do
     from=(--from "$work/pretrained")
     [ "$start" = scratch ] && from=(--model "$model" --tokenizer "$tokenizer")
-    build/convseq finetune "$work/$task-$start" "$task" --data "$data" "${from[@]}" --precision fp32 --quiet --json \
+    build/convseq finetune "$work/$task-$start" "$task" --data "$data" "${from[@]}" --precision fp32 --schedule constant --quiet --json \
       > "$out/$task-$start.json"
     cp "$work/$task-$start/metrics.jsonl" "$out/$task-$start.jsonl"
     grep -o '"metric":"accuracy","value":[0-9.]*' "$out/$task-$start.json" || true

@@ -433,7 +433,7 @@ TEST(OldRuns, OfFinetuningGoOnToo) {
   const fs::path old = old_runs(folder);
   const Outcome tuned = run_command(fmt::format(
       "finetune {0}/finetune {0}/task/task.json --from {0}/pretrain --batch 8 --warmup 2 "
-      "--validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu",
+      "--schedule constant --validate-every 2 --steps 9 --log-every 1 --keep 1 --device cpu",
       old.string()));
   EXPECT_EQ(tuned.exit_code, 0) << tuned.output;
   EXPECT_NE(tuned.output.find("resuming from step 5"), std::string::npos);

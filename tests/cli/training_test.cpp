@@ -180,7 +180,7 @@ TEST(FinetuneCommand, RefusesToGoOnAsAnotherRunAndLosesNothing) {
       {{{"--seed", "5"}}, "seed 1, this run has 5"},
       {{{"--from", other}}, "first weights "},
       {{{"--lr", "0.001"}}, "learning rate 0.005, this run has 0.001"},
-      {{{"--schedule", "cosine"}}, "schedule constant, this run has cosine"},
+      {{{"--schedule", "cosine"}}, "schedule linear, this run has cosine"},
       {{{"--class-weights", "balanced"}}, "class weights none, this run has balanced"},
       {{{"--class-weights", "yes=2"}}, "class weights none, this run has yes=2"},
       {{{"--freeze-encoder", " "}}, "frozen encoder no, this run has yes"},

@@ -127,6 +127,14 @@ TEST(StudyPlan, OtherOptionsGiveOtherCellsAndProseDoesNot) {
   EXPECT_NE(ids(plan_of(study), CellKind::Pretrain), ids(before, CellKind::Pretrain));
 }
 
+TEST(FinetuneSettings, KeepTheRateConstantUnlessTheStudySaysOtherwise) {
+  const auto schedule_of = [](const Json& json) {
+    return FinetuneSettings::from_json(JsonObject(json, "finetuning")).to_json().at("schedule");
+  };
+  EXPECT_EQ(schedule_of(Json::object()), "constant");
+  EXPECT_EQ(schedule_of({{"schedule", "linear"}}), "linear");
+}
+
 TEST(StudyPlan, ADefaultThatIsWrittenOutChangesNothing) {
   Json study = small_study();
   study["finetuning"]["clip"] = 1.0;

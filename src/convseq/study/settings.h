@@ -26,6 +26,8 @@ struct PretrainSettings {
 };
 
 struct FinetuneSettings {
+  FinetuneSettings() { options.schedule.kind = ScheduleKind::Constant; }  // as in the paper
+
   FinetuneOptions options = {};
   StudyPrecision precision = StudyPrecision::Auto;
   bool checkpoints = false;  // for long runs: a stopped run resumes instead of starting again

@@ -18,8 +18,7 @@ inline constexpr auto kEnumNames<AnswerForm> = std::to_array<EnumName<AnswerForm
 
 struct FinetuneOptions : TrainingOptions {
   FinetuneOptions() {
-    schedule = {
-        .kind = ScheduleKind::Constant, .learning_rate = 5e-3, .warmup_steps = kUsualWarmup};
+    schedule = {.kind = ScheduleKind::Linear, .learning_rate = 5e-3, .warmup_steps = kUsualWarmup};
     limits = {};
     validate_every = 0;
   }
