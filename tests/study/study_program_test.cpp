@@ -216,6 +216,21 @@ TEST_F(StudyProgram, WorkersShareTheCells) {
   EXPECT_EQ(scores(out), scores(finished() / "out"));
 }
 
+TEST_F(StudyProgram, WorkersPretrainForALaterPartBeforeTheyEndAnEarlierOne) {
+  Json study = small_study();
+  Json later = study["parts"][0];
+  study["parts"][0]["models"] = Json::array({"light"});
+  later["name"] = "later";
+  later["models"] = Json::array({"transformer"});
+  study["parts"].push_back(later);
+  write_study(study);
+  const Outcome outcome = run(folder_ / "out", "--jobs 2");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const size_t pretrained = outcome.output.find("pretrain transformer");
+  ASSERT_NE(pretrained, std::string::npos) << outcome.output;
+  EXPECT_LT(pretrained, outcome.output.rfind("finetune light")) << outcome.output;
+}
+
 TEST_F(StudyProgram, ASignalStopsTheWorkersAndTheSameCommandResumes) {
   const fs::path out = folder_ / "out";
   ChildProcess process(run_line(out, "--jobs 2"), folder_ / "log");

@@ -64,7 +64,14 @@ class Worker {
     return cells;
   }
 
-  std::optional<HeldCell> take(const std::vector<ScheduledCell>& cells) {
+  // In a pool a pre-training comes first, also before the runs of earlier parts: much waits for it,
+  // and the other workers fine-tune meanwhile.
+  std::optional<HeldCell> take(std::vector<ScheduledCell> cells) {
+    if (options_.pool.connected()) {
+      std::stable_partition(cells.begin(), cells.end(), [](const ScheduledCell& each) {
+        return each.cell->kind() == CellKind::Pretrain;
+      });
+    }
     for (const auto& [cell, state] : cells) {
       if (state != CellState::Ready) continue;
       std::optional<CellLock> slot;
