@@ -306,6 +306,7 @@ TEST_F(Finetuning, InMemoryHasTheScoresOfTheBestModelAndWritesNothing) {
 TEST_F(Finetuning, AMaximumOfStepsShortensTheEpochs) {
   auto run = options("short");
   run.in_memory = true;
+  run.schedule.warmup_steps = 0;
   run.limits.steps = 0;
   run.epochs = 4;  // of two steps
   run.max_steps = 3;
@@ -422,11 +423,13 @@ TEST_F(Finetuning, WeightsOfClassesMoveTheAnswersAndACollapseIsNamedInTheLog) {
 TEST_F(Finetuning, BeginsFromAPretrainedFolderWithAnyHead) {
   auto first = options("first");
   first.limits.steps = 1;
+  first.schedule.warmup_steps = 0;
   finetune(first);
   auto pooled = options("pooled");
   pooled.from = folder_ / "first";
   pooled.form = AnswerForm::Pooled;
   pooled.limits.steps = 1;
+  pooled.schedule.warmup_steps = 0;
   finetune(pooled);
   auto back = options("back");
   back.from = folder_ / "pooled";
