@@ -37,9 +37,11 @@ lite:  ## convseq-lite: predict, evaluate, quantize and inspect on a CPU without
 	@cmake --build --preset lite -j $(JOBS) --target convseq-lite
 	@ln -sfn lite/bin/convseq-lite build/convseq-lite
 
+# Tests run side by side, and threads that wait for one another keep the cores busy: two processes with two threads
+# each on two cores take three times as long as with one.
 test: build  ## everything that needs no GPU
 	@tools/setup.sh $(or $(SETUP),tests)
-	@$(CTEST) --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(CTEST) --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-gpu: build  ## what needs a GPU; fails where there is none
 	@ctest --test-dir $(BUILD) --output-on-failure -L gpu
