@@ -66,6 +66,6 @@ float repeat(int64_t times) {
 const MatmulKernel kInt8Matmul = {
     {.weight_bytes = 1, .panel = kPanel, .input_multiple = 8, .element = RowElement::Int8},
     multiply,
-    {kInstruction, 2 * kLoopSums * kLanes, repeat}};
+    {kInstruction, 2 * kLoopSums* kLanes, repeat}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL
