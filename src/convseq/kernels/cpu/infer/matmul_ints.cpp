@@ -61,11 +61,13 @@ float repeat(int64_t times) {
       times, [](Bits sum, Bits x, Bits w) CONVSEQ_LAMBDA { return sum + x * w; });
 }
 
+constexpr int64_t kLoopOperations = 2 * kLoopSums * kLanes;
+
 }  // namespace
 
 const MatmulKernel kInt8Matmul = {
     {.weight_bytes = 1, .panel = kPanel, .input_multiple = 8, .element = RowElement::Int8},
     multiply,
-    {kInstruction, 2 * kLoopSums* kLanes, repeat}};
+    {kInstruction, kLoopOperations, repeat}};
 
 }  // namespace convseq::kernels::CONVSEQ_LEVEL
