@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "convseq/study/run/schedule.h"
 #include "small_study.h"
 #include "temp_folder.h"
@@ -15,8 +17,8 @@ using testing::TempFolder;
 namespace {
 
 StudyPlan plan_of(const Json& study, const fs::path& data = {}) {
-  DataDigests digests;
-  return {Study::from_json({study, "study.json"}), data, digests};
+  static std::list<DataDigests> digests;  // they outlive their plans
+  return {Study::from_json({study, "study.json"}), data, digests.emplace_back()};
 }
 
 int64_t count(const StudyPlan& plan, CellKind kind) {

@@ -51,9 +51,8 @@ TEST(FakeWorker, DISABLED_DoesWhatItIsTold) {
 
 class WorkerPool : public ::testing::Test {
  protected:
-  static StudyPlan plan_of(const Json& study) {
-    DataDigests digests;
-    return {Study::from_json({study, "study.json"}), {}, digests};
+  StudyPlan plan_of(const Json& study) {
+    return {Study::from_json({study, "study.json"}), {}, digests_};
   }
 
   // The first worker does the first of the deeds, the one that replaces it the second, …
@@ -82,6 +81,7 @@ class WorkerPool : public ::testing::Test {
 
   TempFolder temporary_;
   StudyFolder folder_{temporary_ / "out"};
+  DataDigests digests_;
   StudyPlan plan_ = plan_of(small_study());
   size_t started_ = 0;
 };
