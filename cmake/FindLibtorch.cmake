@@ -25,9 +25,11 @@ target_link_options(convseq::libtorch INTERFACE -Wl,--allow-shlib-undefined -Wl,
 
 set(CONVSEQ_TORCH_CUDA FALSE)
 set(cuda_libraries "")
+set(missing "")
 if(CONVSEQ_HAS_NVCC AND EXISTS ${torch_lib}/libtorch_cuda.so)
   execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so OUTPUT_VARIABLE needs ERROR_QUIET)
-  if(NOT needs MATCHES "not found")
+  string(REGEX MATCHALL "[^ \t\n]+ => not found" missing "${needs}")
+  if(NOT missing)
     set(CONVSEQ_TORCH_CUDA TRUE)
     set(cuda_libraries ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so)
     target_include_directories(convseq::libtorch INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
@@ -40,7 +42,13 @@ if(CONVSEQ_HAS_NVCC AND EXISTS ${torch_lib}/libtorch_cuda.so)
     endif()
   endif()
 endif()
-message(STATUS "libtorch with CUDA: ${CONVSEQ_TORCH_CUDA}")
+if(missing)  # install all packages that the wheel asks for, or set LD_LIBRARY_PATH
+  list(TRANSFORM missing REPLACE " => not found" "")
+  list(REMOVE_DUPLICATES missing)
+  list(JOIN missing ", " missing)
+  set(missing " (not found: ${missing})")
+endif()
+message(STATUS "libtorch with CUDA: ${CONVSEQ_TORCH_CUDA}${missing}")
 
 # The shared libstdc++, by name and before all others: a compiler that only finds the static one (or a CUDA
 # library that exports a copy) would leave two in the process, and one frees what the other allocated.
