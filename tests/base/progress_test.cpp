@@ -57,6 +57,7 @@ TEST(Progress, SpeedIsWhatWasDoneOverTheTimeSinceTheStart) {
   EXPECT_EQ(log_of_one_update(1215, 0), "predict 1215 rows  1215/s\n");
   EXPECT_EQ(log_of_one_update(1215, 1200), "predict 1215 rows  15.0/s\n");
   EXPECT_EQ(log_of_one_update(1215, {}), "predict 1215 rows  1.0/s\n") << "resumed at 1214";
+  EXPECT_EQ(log_of_one_update(1, 0), "predict 1 row  1.0/s\n");
 }
 
 TEST(Progress, DrawsNothingBeforeTheFirstUpdate) { EXPECT_EQ(log_of_one_update(0, 0), ""); }

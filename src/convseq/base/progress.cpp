@@ -54,7 +54,10 @@ std::string Progress::describe(Time now) const {
   } else {
     line += fmt::format(" {}", done_);
   }
-  if (!options_.unit.empty()) line += " " + options_.unit;
+  if (!options_.unit.empty()) {
+    const bool is_one = options_.total == 0 && done_ == 1 && options_.unit.ends_with('s');
+    line += " " + options_.unit.substr(0, options_.unit.size() - (is_one ? 1 : 0));
+  }
   if (rate > 0) line += fmt::format("  {:.{}f}/s", rate, rate < 100 ? 1 : 0);
   if (rate > 0 && options_.total > done_) {
     const auto left = static_cast<int64_t>(static_cast<double>(options_.total - done_) / rate);
