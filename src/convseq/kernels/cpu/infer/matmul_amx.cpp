@@ -6,8 +6,9 @@
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {
 
-constexpr int kTile = 16;           // rows or outputs of a tile; a panel is one tile wide
-constexpr int64_t kTileBytes = 64;  // of a row or of an output
+constexpr int kTile = 16;                    // rows or outputs of a tile; a panel is one tile wide
+constexpr int64_t kTileBytes = 64;           // of a row or of an output
+constexpr int64_t kGroupBytes = 128 * 1024;  // of panels
 
 typedef int32_t Ints __attribute__((vector_size(64)));
 
@@ -53,73 +54,101 @@ struct Bf16Tiles : FloatSums<16> {
   }
 };
 
-// The sums of one block of the output, V tiles wide. They are written row by row between the tile
-// instructions of the next block, which would otherwise wait for the epilogue.
+// The sums of one block of the output, V tiles wide. They leave the registers one by one in the
+// first step of the next block, each just before it is taken again: four stores in a row would fill
+// the scheduler while they wait for the last multiplications. They are written to the output a tile
+// per step, which the tile instructions hide.
 template <class Type, int V>
 struct Block {
-  alignas(kTileBytes) float sums[kSumTiles * kTile * kTile];  // as bits: they may be int32
-  int64_t row = 0, rows = 0, column = 0;                      // those that are still to be written
-  const float* next = sums;
+  static constexpr int kTileValues = kTile * kTile;
+  static constexpr int kWait = 2;  // steps from the one that stores the sums to the first reader
 
-  void write_part(const MatmulTask& task) {
-    constexpr int kPart = 8 / V;
-    with_count<kPart>(smaller<int64_t>(kPart, rows), [&](auto count) CONVSEQ_LAMBDA {
-      constexpr int kCount = count.kValue;
-      Floats<16> part[kCount][V];
-      unroll<kCount * V>([&](auto i) CONVSEQ_LAMBDA {
-        part[i.kValue / V][i.kValue % V] = load<16>(next + i.kValue * 16);
-      });
-      write_sums<Type, kCount, V, 16>(task, row, kCount, column, part);
-      row += count.kValue;
-      rows -= count.kValue;
-      next += count.kValue * V * 16;
-    });
+  alignas(kTileBytes) float sums[kSumTiles * kTileValues];  // as bits: they may be int32
+  int64_t row = 0, rows = 0, column = 0;                    // of the last block
+  int tiles = 0;                                            // of its sums, still in registers
+  int next = kSumTiles;                                     // tile of `sums` to be written
+
+  // Tile `index` of the output: the tiles of a row of tiles stand side by side.
+  void write_tile(const MatmulTask& task, int index) const {
+    const int64_t first = index / V * kTile, count = smaller<int64_t>(kTile, rows - first);
+    const int64_t to = column + index % V * kTile;
+    const float* from = sums + index * kTileValues;
+    if (count == kTile) return write_rows<kTile>(task, row + first, to, from);
+    for (int64_t r = 0; r < count; ++r) {
+      write_rows<1>(task, row + first + r, to, from + r * kTile);
+    }
   }
 
+  template <int R>
+  CONVSEQ_INLINE static void write_rows(const MatmulTask& task, int64_t row, int64_t column,
+                                        const float* from) {
+    Floats<16> values[R][1];
+    unroll<R>([&](auto r)
+                  CONVSEQ_LAMBDA { values[r.kValue][0] = load<16>(from + r.kValue * kTile); });
+    write_sums<Type, R, 1, 16>(task, row, R, column, values);
+  }
+
+  bool is_written() const { return next == kSumTiles; }
+  void write_next(const MatmulTask& task) {
+    if (next / V * kTile < rows) write_tile(task, next);
+    ++next;
+  }
   void write(const MatmulTask& task) {
-    while (rows > 0) write_part(task);
+    while (!is_written()) write_next(task);
   }
 
-  // The product of RowTiles · 16 rows, of which `new_rows` exist, and V panels. Weights that are
-  // not in the L1 cache yet are fetched one step ahead.
+  template <int Index>
+  CONVSEQ_INLINE void store() {
+    if (Index < tiles) store_tile<Index>(sums + Index * kTileValues, kTileBytes);
+  }
+
+  // The product of RowTiles · 16 rows, of which `new_rows` exist, and V panels.
   template <int RowTiles>
   [[gnu::noinline]] void multiply(const MatmulTask& task, int64_t new_row, int64_t new_rows,
-                                  int64_t new_column, bool fetches_weights) {
+                                  int64_t new_column, WeightPrefetch& prefetch) {
     static_assert(RowTiles * V <= kSumTiles);
     const int64_t row_bytes = task.inputs * Type::kBytes;
     const std::byte* x = task.rows + new_row * row_bytes;
     const std::byte* w = task.panels + new_column * row_bytes;
-    unroll<RowTiles * V>([&](auto i) CONVSEQ_LAMBDA {
-      Type::template start<i.kValue>(task, new_column + i.kValue % V * kTile);
-    });
-    for (int64_t k = 0; k < row_bytes; k += kTileBytes) {
-      if (fetches_weights) {
-        unroll<V * kTile>([&](auto i) CONVSEQ_LAMBDA {
-          __builtin_prefetch(w + kTile * (i.kValue / kTile * row_bytes + k + kTileBytes) +
-                             i.kValue % kTile * kLine);
-        });
-      }
-      unroll<RowTiles>([&](auto r) CONVSEQ_LAMBDA {
-        load_tile<kFirstRowTile + r.kValue>(x + kTile * (r.kValue * row_bytes + k));
-      });
+    // start(sum, panel) comes before the first multiplication of each tile of sums.
+    const auto step = [&](int64_t k, const auto& start) CONVSEQ_LAMBDA {
       unroll<V>([&](auto v) CONVSEQ_LAMBDA {
         constexpr int kWeights = kFirstWeightTile + v.kValue % 2;
         load_tile<kWeights>(w + kTile * (v.kValue * row_bytes + k));
         unroll<RowTiles>([&](auto r) CONVSEQ_LAMBDA {
-          Type::template multiply<r.kValue * V + v.kValue, kFirstRowTile + r.kValue, kWeights>();
+          if (v.kValue == 0) {
+            load_tile<kFirstRowTile + r.kValue>(x + kTile * (r.kValue * row_bytes + k));
+          }
+          constexpr int kSums = r.kValue * V + v.kValue;
+          start(Number<kSums>{}, v);
+          Type::template multiply<kSums, kFirstRowTile + r.kValue, kWeights>();
         });
       });
-      if (rows > 0) write_part(task);
+      prefetch.fetch_part();
+    };
+    step(0, [&](auto sum, auto v) CONVSEQ_LAMBDA {
+      store<sum.kValue>();
+      Type::template start<sum.kValue>(task, new_column + v.kValue * kTile);
+    });
+    unroll<kSumTiles - RowTiles * V>([&](auto i)
+                                         CONVSEQ_LAMBDA { store<RowTiles * V + i.kValue>(); });
+    if (tiles > 0) next = 0;
+    for (int64_t k = kTileBytes; k < row_bytes; k += kTileBytes) {
+      step(k, [](auto, auto) CONVSEQ_LAMBDA {});
+      if (k >= kWait * kTileBytes && !is_written()) write_next(task);
     }
     write(task);
-    unroll<RowTiles * V>([&](auto i) CONVSEQ_LAMBDA {
-      store_tile<i.kValue>(sums + (i.kValue / V * kTile * V + i.kValue % V) * kTile,
-                           V * kTileBytes);
-    });
     row = new_row;
     rows = new_rows;
     column = new_column;
-    next = sums;
+    tiles = RowTiles * V;
+  }
+
+  void finish(const MatmulTask& task) {
+    unroll<kSumTiles>([&](auto i) CONVSEQ_LAMBDA { store<i.kValue>(); });
+    if (tiles > 0) next = 0;
+    write(task);
+    tiles = 0;
   }
 };
 
@@ -139,30 +168,40 @@ CONVSEQ_INLINE void configure_tiles() {
   asm volatile("ldtilecfg %0" : : "m"(configuration));
 }
 
-// All rows by the panels of [begin, end), V at a time. Rows are cut into blocks that stay in the L2
-// cache; over each of them pass the panels.
+// All rows by the panels of [begin, end), V at a time. Blocks of rows stay in the L2 cache; over
+// them pass groups of panels. The rows of a tile stay in the L1 cache while the panels of a group
+// pass, and the next group is fetched meanwhile.
 template <class Type, int V>
 void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
   constexpr int kRowTiles = kSumTiles / V < 2 ? 1 : 2;
   constexpr int kRows = kRowTiles * kTile;
+  constexpr int64_t kColumns = V * kTile;
   const int64_t row_bytes = task.inputs * Type::kBytes;
   const int64_t row_block = rows_in_cache<kRows>(task.cache_bytes, row_bytes);
+  const int64_t group = larger<int64_t>(1, kGroupBytes / (row_bytes * kColumns)) * kColumns;
   Block<Type, V> block;
   for (int64_t first = 0; first < task.row_count; first += row_block) {
     const int64_t last = smaller(first + row_block, task.row_count);
-    for (int64_t column = begin; column < end; column += V * kTile) {
+    const int64_t row_tiles = (last - first + kRows - 1) / kRows;
+    for (int64_t left = begin; left < end; left += group) {
+      const int64_t right = smaller(left + group, end);
+      const int64_t steps =
+          row_tiles * ((right - left + kColumns - 1) / kColumns) * row_bytes / kTileBytes;
+      WeightPrefetch prefetch(task.panels + right * row_bytes,
+                              (smaller(right + group, end) - right) * row_bytes, steps);
       for (int64_t row = first; row < last; row += kRows) {
         const int64_t rows = smaller<int64_t>(kRows, last - row);
-        const bool fetches_weights = row == first;
-        if (rows > kTile) {
-          block.template multiply<kRowTiles>(task, row, rows, column, fetches_weights);
-        } else {
-          block.template multiply<1>(task, row, rows, column, fetches_weights);
+        for (int64_t column = left; column < right; column += kColumns) {
+          if (rows > kTile) {
+            block.template multiply<kRowTiles>(task, row, rows, column, prefetch);
+          } else {
+            block.template multiply<1>(task, row, rows, column, prefetch);
+          }
         }
       }
     }
   }
-  block.write(task);
+  block.finish(task);
 }
 
 template <class Type>
