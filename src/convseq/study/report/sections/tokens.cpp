@@ -35,15 +35,19 @@ struct TokenCurve {
   const System* scratch;  // null: no scores
   std::map<int64_t, const System*> systems;
 
-  // The smallest budget whose gain over scratch is beyond the interval.
+  // The smallest budget whose gain over scratch is beyond the interval, which of a single run does
+  // not count its spread.
   std::string first_gain() const {
     if (scratch == nullptr) return fmt::format("{} (no scores from scratch)", kMissing);
     std::vector<const System*> tried;
     for (const auto& [tokens, system] : systems) {
+      const Estimate gain = *difference_to(*system, scratch);
+      if (!gain.counts_runs) continue;
       tried.push_back(system);
-      if (finding_of(*difference_to(*system, scratch)) != Finding::Higher) continue;
+      if (finding_of(gain) != Finding::Higher) continue;
       return short_count(static_cast<double>(tokens)) + luck_note(has_single_pretraining({system}));
     }
+    if (tried.empty()) return fmt::format("{} (single runs)", kMissing);
     return "none" + luck_note(has_single_pretraining(tried));
   }
 };
