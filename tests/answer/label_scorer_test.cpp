@@ -21,17 +21,6 @@ TEST(LabelScorer, ScoresEachLabelWithItsEos) {
   }
 }
 
-TEST(LabelScorer, PerTokenDividesByTheLengthWithItsEos) {
-  TableEngine engine(TableEngine::small_config());
-  const std::vector<TokenIds> labels{{2}, {3, 3, 5, 2}};
-  const auto sums = LabelScorer(engine, labels).score(table_sources());
-  const auto means = LabelScorer(engine, labels, {.per_token = true}).score(table_sources());
-  for (size_t i = 0; i < sums.size(); ++i) {
-    EXPECT_DOUBLE_EQ(means[i][0], sums[i][0] / 2);
-    EXPECT_DOUBLE_EQ(means[i][1], sums[i][1] / 5);
-  }
-}
-
 TEST(LabelScorer, RefusesLabelsThatTheModelCannotSay) {
   TableEngine engine(TableEngine::small_config());
   EXPECT_EQ(message_of<Error>([&] { LabelScorer(engine, {}); }),

@@ -3,7 +3,7 @@
 #include "convseq/answer/greedy.h"
 #include "convseq/model/checkpoint.h"
 #include "convseq/model/hf_t5.h"
-#include "convseq/runtime/weights/model_tensors.h"
+#include "convseq/spec/parameter_list.h"
 #include "convseq/spec/presets.h"
 #include "infer/infer_table.h"
 #include "temp_folder.h"
@@ -126,15 +126,15 @@ INSTANTIATE_TEST_SUITE_P(Models, CpuEngineFp32Oracle,
                                             ::testing::Values(CpuPrecision::Fp32)),
                          oracle_case_name);
 
-TEST(ModelTensors, AreTheParametersOfTheLibtorchModel) {
+TEST(ParameterList, IsThatOfTheLibtorchModel) {
   auto cases = cpu_cases();
   for (const std::string& name : preset_names()) cases.push_back({name, find_model_config(name)});
   for (const ModelCase& each : cases) {
-    TensorShapes expected;
-    for (const auto& [name, tensor] : parameters_of(each.config)) {
-      expected[name] = tensor.sizes().vec();
+    std::vector<ParameterShape> expected;
+    for (const auto& [name, tensor] : parameter_shapes(each.config)) {
+      expected.push_back({name, tensor.sizes().vec()});
     }
-    EXPECT_EQ(model_tensors(each.config), expected) << each.name;
+    EXPECT_EQ(list_parameters(each.config), expected) << each.name;
   }
 }
 

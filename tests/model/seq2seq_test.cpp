@@ -105,22 +105,6 @@ TEST_P(ModelTable, ReorderedBeamsOfFixedCapacityEqualRecomputedOnes) {
   }
 }
 
-TEST_P(ModelTable, RestartedStatesOfFixedCapacityEqualNewOnes) {
-  const torch::NoGradGuard no_grad;
-  const nn::Lengths first{torch::tensor({int64_t{6}, int64_t{4}})};
-  const nn::Lengths second{torch::tensor({int64_t{2}, int64_t{5}})};
-  const auto target = ids(2, 7);
-  DecodeState state = model_->start(model_->encode(ids(2, 6), first), first, {.capacity = 7});
-  for (int64_t i = 0; i < 7; ++i) model_->step(target.narrow(1, i, 1), state);
-  const auto encoded = model_->encode(ids(2, 6), second);
-  model_->restart(encoded, second, state);
-  const auto whole = model_->logits(model_->decode(target, encoded, second));
-  for (int64_t i = 0; i < 7; ++i) {
-    expect_close(model_->step(target.narrow(1, i, 1), state), whole.narrow(1, i, 1), tolerance_);
-  }
-  EXPECT_THROW(model_->restart(encoded.narrow(1, 0, 5), second, state), Error);
-}
-
 // Int8 keys and values are off by at most 1/254 of the largest of their token and head.
 TEST_P(ModelTable, StepsWithAnInt8CacheStayNearTheParallelPass) {
   const torch::NoGradGuard no_grad;
@@ -135,18 +119,16 @@ TEST_P(ModelTable, StepsWithAnInt8CacheStayNearTheParallelPass) {
   }
 }
 
-TEST_P(ModelTable, AnInt8CacheIsReorderedAndRestarted) {
+TEST_P(ModelTable, AnInt8CacheIsReordered) {
   const torch::NoGradGuard no_grad;
   const DecodeStateOptions int8{.capacity = 7, .cache = KvCacheType::Int8};
-  const auto encoded = model_->encode(ids(2, 6), {}), other = model_->encode(ids(2, 6), {});
+  const auto encoded = model_->encode(ids(2, 6), {});
   const auto target = ids(2, 4), rows = torch::tensor({int64_t{1}, int64_t{0}});
-  DecodeState state = model_->start(other, {}, int8), swapped = model_->start(encoded, {}, int8);
+  DecodeState state = model_->start(encoded, {}, int8), swapped = model_->start(encoded, {}, int8);
   for (int64_t i = 0; i < 4; ++i) {
     model_->step(target.narrow(1, i, 1), state);
     model_->step(target.narrow(1, i, 1), swapped);
   }
-  model_->restart(encoded, {}, state);
-  for (int64_t i = 0; i < 4; ++i) model_->step(target.narrow(1, i, 1), state);
   swapped.reorder(rows);
   const auto next = ids(2, 1);
   expect_close(model_->step(next.index_select(0, rows), swapped).index_select(0, rows),

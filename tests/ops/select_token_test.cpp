@@ -60,18 +60,6 @@ TEST(SelectToken, LeavesEndedAndFullRowsAsTheyAre) {
   EXPECT_EQ(values_of(selection.next), (std::vector<int64_t>{0, 0}));
 }
 
-TEST(SelectToken, RestartsInTheSameMemory) {
-  auto selection = start_on(torch::kCPU, 2, 3);
-  const void* ids = selection.ids.data_ptr();
-  select_token(logits_of({{0, 9, 0}, {0, 0, 9}}), kOptions, selection);
-  restart_selection(/*start=*/5, kOptions.pad, selection);
-  EXPECT_EQ(selection.ids.data_ptr(), ids);
-  EXPECT_EQ(values_of(selection.ids), (std::vector<int64_t>(6, 0)));
-  EXPECT_EQ(values_of(selection.lengths), (std::vector<int64_t>{0, 0}));
-  EXPECT_EQ(values_of(selection.ended), (std::vector<int64_t>{0, 0}));
-  EXPECT_EQ(values_of(selection.next), (std::vector<int64_t>{5, 5}));
-}
-
 TEST(SelectToken, RefusesLogitsOfOtherRows) {
   auto selection = start_on(torch::kCPU, 2, 2);
   EXPECT_THROW(select_token(torch::zeros({3, 4}), kOptions, selection), Error);

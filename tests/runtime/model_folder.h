@@ -12,7 +12,7 @@
 #include "convseq/base/random.h"
 #include "convseq/base/safetensors/safetensors.h"
 #include "convseq/runtime/engine.h"
-#include "convseq/runtime/weights/model_tensors.h"
+#include "convseq/spec/parameter_list.h"
 
 namespace convseq::testing {
 
@@ -50,7 +50,9 @@ inline WeightsFile random_weights(const ModelConfig& config, TensorType type = T
                                   uint64_t seed = 3) {
   Random random(seed);
   WeightsFile file;
-  for (const auto& [name, shape] : model_tensors(config)) {
+  std::vector<ParameterShape> parameters = list_parameters(config);
+  std::ranges::sort(parameters, {}, &ParameterShape::name);  // the order of the file
+  for (const auto& [name, shape] : parameters) {
     int64_t count = 1;
     for (const int64_t size : shape) count *= size;
     const bool is_matrix = shape.size() == 2 && name.ends_with(".weight");

@@ -24,7 +24,7 @@ TEST(Flops, OfALightModelEqualTheHandCount) {
   ModelConfig config = hand_counted(MixerKind::Light, /*d_kv=*/4);
   config.kernel_sizes = {{3}};
   config.conv_heads = 2;
-  const FlopParts expected = {
+  const NamedCounts expected = {
       {"encoder mixers", 10 * (2 * 8 * 16 + 2 * 3 * 8 + 2 * 8 * 8)},
       {"encoder FFN", 10 * (2 * 8 * 32 + 2 * 32 * 8)},
       {"decoder mixers", 4 * (2 * 8 * 16 + 2 * 3 * 8 + 2 * 8 * 8)},

@@ -30,7 +30,8 @@ std::string refusal_of(const std::map<std::string, TensorView>& tensors) {
   TempFolder folder;
   const auto path = folder / "w.safetensors";
   write_safetensors(path, tensors);
-  const std::string message = message_of<Error>([&] { check_weights_file(kTiny, path); });
+  const std::string message =
+      message_of<Error>([&] { check_weights(kTiny, *SafetensorsFile::open(path), path.string()); });
   return message.empty() ? "" : message.substr(path.string().size());
 }
 
@@ -61,7 +62,7 @@ TEST(WeightsFile, IsRefusedByTheNameOfTheTensor) {
   EXPECT_EQ(refusal_of(tensors),
             ": tensor embedding.weight has shape [4, 8]; the config wants [8, 4]");
   EXPECT_EQ(refusal_of(tensors_of(kTiny, TensorType::I32)),
-            ": tensor embedding.weight holds no floating-point numbers");
+            ": tensor embedding.weight holds no floating-point numbers (type I32)");
 }
 
 }  // namespace convseq

@@ -1,7 +1,5 @@
 #include "convseq/answer/answer.h"
 
-#include <algorithm>
-
 #include "convseq/spec/vocabulary_check.h"
 
 namespace convseq {
@@ -16,14 +14,6 @@ std::vector<TokenIds> pick(const Engine& engine, const std::vector<TokenIds>& se
     picked.push_back(sequences[number]);
   }
   return picked;
-}
-
-std::vector<size_t> likeliest(const ClassScores& scores) {
-  std::vector<size_t> best;
-  for (const auto& row : scores) {
-    best.push_back(static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
-  }
-  return best;
 }
 
 // `answer` takes the numbers of a batch and returns one result for each.
@@ -61,16 +51,6 @@ ClassScores score_classes(Engine& engine, const std::vector<TokenIds>& sources,
   return answer_all<std::vector<double>>(sources, batches, [&](const auto& numbers) {
     return engine.classify(*engine.encode(pick(engine, sources, numbers)));
   });
-}
-
-std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
-                                  const LengthBatchOptions& batches) {
-  return likeliest(score_labels(scorer, sources, batches));
-}
-
-std::vector<size_t> choose_classes(Engine& engine, const std::vector<TokenIds>& sources,
-                                   const LengthBatchOptions& batches) {
-  return likeliest(score_classes(engine, sources, batches));
 }
 
 std::vector<TokenNll> answer_nlls(Engine& engine, const std::vector<TokenIds>& sources,

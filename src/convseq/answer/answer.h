@@ -18,14 +18,6 @@ ClassScores score_labels(const LabelScorer& scorer, const std::vector<TokenIds>&
 ClassScores score_classes(Engine& engine, const std::vector<TokenIds>& sources,
                           const LengthBatchOptions& batches = {});
 
-// The index of the likeliest label for each source.
-std::vector<size_t> choose_labels(const LabelScorer& scorer, const std::vector<TokenIds>& sources,
-                                  const LengthBatchOptions& batches = {});
-
-// The likeliest class of the classification head, for each source.
-std::vector<size_t> choose_classes(Engine& engine, const std::vector<TokenIds>& sources,
-                                   const LengthBatchOptions& batches = {});
-
 // The likelihood of each target, which ends with its EOS too.
 std::vector<TokenNll> answer_nlls(Engine& engine, const std::vector<TokenIds>& sources,
                                   const std::vector<TokenIds>& targets,

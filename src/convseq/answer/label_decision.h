@@ -36,7 +36,6 @@ class LabelDecision {
 
   LabelKind kind() const { return kind_; }
   const std::vector<std::string>& labels() const { return labels_; }
-  std::optional<double> threshold(size_t label) const { return thresholds_[label]; }
   // The chosen labels, separated by ", "; empty if there is none.
   std::string text_of(const LabelAnswer& answer) const;
 

@@ -4,9 +4,8 @@
 
 namespace convseq {
 
-LabelScorer::LabelScorer(Engine& engine, const std::vector<TokenIds>& labels,
-                         LabelScorerOptions options)
-    : engine_(engine), options_(options), targets_(labels) {
+LabelScorer::LabelScorer(Engine& engine, const std::vector<TokenIds>& labels)
+    : engine_(engine), targets_(labels) {
   const ModelConfig& config = engine.config();
   require(!labels.empty(), "label scoring: there are no labels");
   for (TokenIds& label : targets_) {
@@ -20,12 +19,7 @@ LabelScorer::LabelScorer(Engine& engine, const std::vector<TokenIds>& labels,
 }
 
 ClassScores LabelScorer::score(const std::vector<TokenIds>& sources) const {
-  ClassScores scores = engine_.score(*engine_.encode(sources), targets_);
-  if (!options_.per_token) return scores;
-  for (auto& row : scores) {
-    for (size_t k = 0; k < row.size(); ++k) row[k] /= static_cast<double>(targets_[k].size());
-  }
-  return scores;
+  return engine_.score(*engine_.encode(sources), targets_);
 }
 
 }  // namespace convseq

@@ -8,8 +8,6 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::Debug:
-      return spdlog::level::debug;
     case Level::Info:
       return spdlog::level::info;
     case Level::Warning:

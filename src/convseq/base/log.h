@@ -6,16 +6,11 @@
 
 namespace convseq::log {
 
-enum class Level { Debug, Info, Warning, Error };
+enum class Level { Info, Warning, Error };
 
 // Lines go to standard error, so that standard output stays clean for results.
 void set_level(Level level);
 void write(Level level, std::string_view line);
-
-template <class... Args>
-void debug(fmt::format_string<Args...> format, Args&&... args) {
-  write(Level::Debug, fmt::format(format, std::forward<Args>(args)...));
-}
 
 template <class... Args>
 void info(fmt::format_string<Args...> format, Args&&... args) {

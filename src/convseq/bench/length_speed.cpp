@@ -33,8 +33,8 @@ LengthPart measure_part(torch::Device device, double flops, const Work& work,
   return part;
 }
 
-double encoder_flops(const FlopParts& parts) {
-  FlopParts own;
+double encoder_flops(const NamedCounts& parts) {
+  NamedCounts own;
   for (const auto& part : parts) {
     if (part.first.starts_with("encoder")) own.push_back(part);
   }
@@ -49,7 +49,7 @@ LengthSpeed measure(TrainingModel& trained, int64_t length, double flops_ceiling
   const Batch batch =
       random_batch(config, {.rows = rows, .source = work.source, .target = work.target});
   const auto source = to_model_batch(batch, config, options.training.device).source;
-  const FlopParts flops = forward_flops(config, work);
+  const NamedCounts flops = forward_flops(config, work);
   const double of_step = static_cast<double>(training_flops(total_flops(flops)));
   const auto all_rows = static_cast<double>(rows);
   LengthSpeed speed{.mixer = std::string(name_of(config.mixer)),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "convseq/spec/mixer_description.h"
@@ -156,11 +155,6 @@ double AttentionMatmul::flops() const {
   const int64_t pairs = causal ? queries * (queries + 1) / 2 : queries * keys;
   return 3.0 * 4.0 * static_cast<double>(batch * heads * head_channels) *
          static_cast<double>(pairs * count);
-}
-
-double StepWork::all_rest_bytes() const {
-  return std::accumulate(rest_bytes.begin(), rest_bytes.end(), 0.0,
-                         [](double sum, const auto& part) { return sum + part.second; });
 }
 
 double StepWork::bytes_of(std::string_view part) const {

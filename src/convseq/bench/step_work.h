@@ -43,7 +43,6 @@ struct StepWork {
   // stream are in the epilogues of the matmuls beside them.
   std::vector<std::pair<std::string, double>> rest_bytes;
 
-  double all_rest_bytes() const;
   double bytes_of(std::string_view part) const;  // 0 where there is none
 };
 

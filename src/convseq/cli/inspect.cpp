@@ -39,7 +39,7 @@ struct Report {
   Workload work;
   SummaryNode tree;
   NamedCounts parts;
-  FlopParts flops;
+  NamedCounts flops;
   DecodeBytes state;  // bf16, at the end of the target
 };
 
@@ -47,7 +47,8 @@ Report examine(const InspectOptions& options) {
   const ModelConfig config = find_model_config(options.model, options.overrides);
   const std::vector<ParameterShape> parameters = list_parameters(config);
   if (fs::is_directory(options.model)) {
-    check_weights_file(config, fs::path(options.model) / kWeightsFile);
+    const fs::path weights = fs::path(options.model) / kWeightsFile;
+    check_weights(config, *SafetensorsFile::open(weights), weights.string());
   }
   return {.config = config,
           .work = options.work,
@@ -71,7 +72,7 @@ void print_tree(const SummaryNode& node, const std::string& indent) {
   }
 }
 
-void print_parts(const char* title, const NamedCounts& parts, int64_t total) {
+void print_parts(const std::string& title, const NamedCounts& parts, int64_t total) {
   fmt::print("\n{}\n", title);
   for (const auto& [name, value] : parts) {
     fmt::print("  {:<26} {:>9} {:>5.1f}%\n", name, short_count(value),
@@ -89,8 +90,7 @@ void print_report(const Report& report) {
   print_parts("Parameters by part", report.parts, report.tree.parameters);
   const int64_t forward = total_flops(report.flops);
   print_parts(
-      fmt::format("FLOPs forward, source {}, target {}", report.work.source, report.work.target)
-          .c_str(),
+      fmt::format("FLOPs forward, source {}, target {}", report.work.source, report.work.target),
       report.flops, forward);
   fmt::print("  {:<26} {:>9}\n", "training step", short_count(training_flops(forward)));
   fmt::print("\nReceptive field: encoder {}, decoder {}\n",

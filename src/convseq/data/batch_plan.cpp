@@ -31,24 +31,18 @@ BatchPlan::BatchPlan(std::span<const ExampleLengths> lengths, const BatchPlanOpt
                                   : Random(options.seed, {kBatchOrder, number});
   random.shuffle(order);
 
-  int64_t used = 0, places = 0;
   ExampleLengths width;
-  const auto close_batch = [&] {
-    if (!batches_.empty()) places += std::ssize(batches_.back()) * tokens_of(width);
-    width = {};
-  };
   const auto add = [&](int64_t example) {
     const ExampleLengths widened = wider(width, length(example));
     const int64_t rows = batches_.empty() ? 0 : std::ssize(batches_.back());
     const bool full = (rows + 1) * tokens_of(widened) > options.tokens ||
                       (options.max_rows > 0 && rows == options.max_rows);
     if (batches_.empty() || full) {
-      close_batch();
       batches_.emplace_back();
+      width = {};
     }
     batches_.back().push_back(example);
     width = wider(width, length(example));
-    used += tokens_of(length(example));
   };
 
   const int64_t pool_tokens = options.tokens * options.pool_batches;
@@ -63,8 +57,6 @@ BatchPlan::BatchPlan(std::span<const ExampleLengths> lengths, const BatchPlanOpt
     std::for_each(begin, end, add);
     begin = end;
   }
-  close_batch();
-  padding_share_ = places == 0 ? 0 : 1.0 - static_cast<double>(used) / static_cast<double>(places);
   random.shuffle(batches_);
 }
 

@@ -27,11 +27,9 @@ class BatchPlan {
             int64_t epoch);
 
   const std::vector<std::vector<int64_t>>& batches() const { return batches_; }  // example numbers
-  double padding_share() const { return padding_share_; }  // of all positions in all batches
 
  private:
   std::vector<std::vector<int64_t>> batches_;
-  double padding_share_ = 0;
 };
 
 }  // namespace convseq

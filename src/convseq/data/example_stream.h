@@ -44,9 +44,8 @@ class ExampleStream {
 
   ExampleBatch next();
 
-  // Of the current epoch, or of the next one where none has begun:
+  // Of the current epoch, or of the next one where none has begun.
   int64_t batches() const { return std::ssize(plan_->batches()); }
-  double padding_share() const { return plan_->padding_share(); }
   // Of this rank's batches of the first epoch, whatever the position.
   std::vector<BatchShape> first_shapes() const;
 

@@ -33,18 +33,13 @@ GradientBuckets::GradientBuckets(Communicator& communicator,
   TORCH_CHECK(!apart || options_.masters.size() == parameters.size(),
               "GradientBuckets: ", options_.masters.size(), " masters for ", parameters.size(),
               " parameters");
-  std::vector<torch::Tensor> masters;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].requires_grad()) continue;
-    parameters_.push_back(parameters[i]);
-    if (apart) masters.push_back(options_.masters[i]);
-  }
   if (communicator_.size() == 1) return;
 
   const double limit = options_.megabytes * 1e6;
   double bytes = 0;
-  for (size_t i = parameters_.size(); i-- > 0;) {
-    const torch::Tensor& each = parameters_[i];
+  for (size_t i = parameters.size(); i-- > 0;) {
+    const torch::Tensor& each = parameters[i];
+    if (!each.requires_grad()) continue;
     const double size =
         static_cast<double>(each.numel()) * static_cast<double>(elementSize(sum_type(each)));
     if (buckets_.empty() || bytes + size > limit ||
@@ -53,7 +48,7 @@ GradientBuckets::GradientBuckets(Communicator& communicator,
       bytes = 0;
     }
     buckets_.back().parameters.push_back(each);
-    if (apart) buckets_.back().masters.push_back(masters[i]);
+    if (apart) buckets_.back().masters.push_back(options_.masters[i]);
     bytes += size;
   }
   for (size_t i = 0; i < buckets_.size(); ++i) {
@@ -135,10 +130,9 @@ void GradientBuckets::send(Bucket& bucket) {
   bucket.pending = communicator_.start_all_reduce_sum({bucket.flat});
 }
 
-void GradientBuckets::receive(Bucket& bucket, double divisor) {
+void GradientBuckets::receive(Bucket& bucket) {
   bucket.pending->wait();
   bucket.pending.reset();
-  if (divisor != 1) bucket.flat.div_(divisor);
   std::vector<torch::Tensor> gradients, slices;
   for (size_t slot = 0; slot < bucket.parameters.size(); ++slot) {
     torch::Tensor& gradient = bucket.parameters[slot].mutable_grad();
@@ -158,20 +152,12 @@ void GradientBuckets::receive(Bucket& bucket, double divisor) {
   if (!gradients.empty()) torch::_foreach_copy_(gradients, slices);
 }
 
-void GradientBuckets::finish(double divisor) {
+void GradientBuckets::finish() {
   TORCH_CHECK(started_, "GradientBuckets: finish() without start()");
   started_ = false;
   const torch::NoGradGuard no_grad;
-  if (communicator_.size() == 1) {
-    std::vector<torch::Tensor> gradients;
-    for (const auto& parameter : parameters_) {
-      if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-    }
-    if (divisor != 1 && !gradients.empty()) torch::_foreach_div_(gradients, divisor);
-    return;
-  }
   while (next_ < buckets_.size()) send(buckets_[next_++]);
-  for (Bucket& bucket : buckets_) receive(bucket, divisor);
+  for (Bucket& bucket : buckets_) receive(bucket);
 }
 
 }  // namespace convseq

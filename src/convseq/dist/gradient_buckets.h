@@ -14,14 +14,14 @@ struct GradientBucketsOptions {
 
 // Sums the gradients of all processes while the backward pass goes on:
 //
-//   buckets.start();        // before the backward pass that completes the gradients, that is the
-//   loss.backward();        // last one of an accumulation; earlier ones only add up
-//   buckets.finish(count);  // gradient = sum over the processes / count
+//   buckets.start();   // before the backward pass that completes the gradients, that is the
+//   loss.backward();   // last one of an accumulation; earlier ones only add up
+//   buckets.finish();  // gradient = sum over the processes
 //
 // Buckets follow the order of the backward pass, last registered parameters first, and are sent in
 // one fixed order, so that the processes agree and a run is reproducible bit for bit. A parameter
 // without a gradient counts as zero if another process has one, and stays without one if none has.
-// With one process only the division remains, and a failed backward pass may be repeated.
+// With one process nothing is left to do, and a failed backward pass may be repeated.
 class GradientBuckets {
  public:
   // Parameters that need no gradient are ignored. The communicator must outlive this object.
@@ -32,7 +32,7 @@ class GradientBuckets {
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
   void start();
-  void finish(double divisor);
+  void finish();
 
   size_t bucket_count() const { return buckets_.size(); }
 
@@ -51,11 +51,10 @@ class GradientBuckets {
   void allocate(Bucket& bucket) const;
   void gradient_is_ready(size_t bucket, size_t slot);
   void send(Bucket& bucket);
-  void receive(Bucket& bucket, double divisor);
+  void receive(Bucket& bucket);
 
   Communicator& communicator_;
   GradientBucketsOptions options_;
-  std::vector<torch::Tensor> parameters_;
   std::vector<Bucket> buckets_;
   size_t next_ = 0;  // the first bucket not sent
   bool started_ = false;

@@ -86,23 +86,6 @@ DecodeState::Block DecoderBlock::start(const torch::Tensor& encoded, const nn::L
   return block;
 }
 
-void DecoderBlock::restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
-                           DecodeState::Block& state) const {
-  // The mixer's state need not be cleared, because at position 0 nothing in it is read.
-  const ops::AttentionCache source = remember(encoded, lengths).cache;
-  ops::AttentionCache& cache = state.source.cache;
-  if (cache.is_int8()) {
-    const auto quantized = ops::quantize_cache(source.keys, source.values);
-    cache.keys.copy_(quantized.keys);
-    cache.values.copy_(quantized.values);
-    cache.scales.copy_(quantized.scales);
-  } else {
-    cache.keys.copy_(source.keys);
-    cache.values.copy_(source.values);
-  }
-  if (!lengths.all_full()) state.source.lengths.values.copy_(lengths.values);
-}
-
 void DecoderBlock::initialise(torch::Generator& random) {
   mixer_->initialise(random);
   mixer_norm_->initialise();
@@ -149,21 +132,6 @@ DecodeState Decoder::start(const torch::Tensor& encoded, const nn::Lengths& sour
     state.position_bias = bias_by_distance();
   }
   return state;
-}
-
-void Decoder::restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                      DecodeState& state) const {
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const auto& source = state.blocks[i].source;
-    const auto& keys = source.cache.keys;
-    require(state.capacity > 0 && keys.size(0) == encoded.size(0) &&
-                keys.size(2) == encoded.size(1) &&
-                source.lengths.all_full() == source_lengths.all_full(),
-            "restart: {} sources of {} tokens do not fit the decode state", encoded.size(0),
-            encoded.size(1));
-    blocks_[i]->restart(encoded, source_lengths, state.blocks[i]);
-  }
-  state.positions.zero_();
 }
 
 torch::Tensor Decoder::step(const torch::Tensor& embedded, DecodeState& state) {

@@ -44,8 +44,6 @@ class DecoderBlock : public torch::nn::Module {
   nn::CrossAttention::Memory remember(const nn::Stream& encoded, const nn::Lengths& lengths) const;
   DecodeState::Block start(const torch::Tensor& encoded, const nn::Lengths& lengths,
                            const DecodeStateOptions& options) const;
-  void restart(const torch::Tensor& encoded, const nn::Lengths& lengths,
-               DecodeState::Block& state) const;
   void initialise(torch::Generator& random);
 
  private:
@@ -73,9 +71,6 @@ class Decoder : public Stack {
 
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                     const DecodeStateOptions& options = {}) const;
-  // Resets a state of fixed capacity, in place, to other sources of the same shape.
-  void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-               DecodeState& state) const;
   torch::Tensor step(const torch::Tensor& embedded, DecodeState& state);  // [B,n,d] -> [B,n,d]
   void initialise(torch::Generator& random);
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "convseq/base/error.h"
-#include "convseq/runtime/quantize.h"
+#include "convseq/spec/parameter_list.h"
 
 namespace convseq {
 namespace {

@@ -84,11 +84,6 @@ DecodeState Seq2Seq::start(const torch::Tensor& encoded, const nn::Lengths& sour
   return decoder_->start(encoded, source_lengths, options);
 }
 
-void Seq2Seq::restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-                      DecodeState& state) const {
-  decoder_->restart(encoded, source_lengths, state);
-}
-
 torch::Tensor Seq2Seq::step(const torch::Tensor& tokens, DecodeState& state) {
   return logits(decode(tokens, state));
 }

@@ -38,10 +38,6 @@ class Seq2Seq : public torch::nn::Module {
   // as a CUDA graph.
   DecodeState start(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
                     const DecodeStateOptions& options = {}) const;
-  // Resets a state of fixed capacity, in place, to other sources of the same shape. A captured step
-  // stays valid.
-  void restart(const torch::Tensor& encoded, const nn::Lengths& source_lengths,
-               DecodeState& state) const;
   torch::Tensor step(const torch::Tensor& tokens, DecodeState& state);
   // The same before the output matrix, [B,n,d], for callers that need the logits of only some
   // positions.

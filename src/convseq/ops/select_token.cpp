@@ -18,14 +18,6 @@ TokenSelection start_selection(int64_t batch, int64_t capacity, int64_t start, i
           .next = torch::full({batch, 1}, start, integers)};
 }
 
-void restart_selection(int64_t start, int64_t pad, TokenSelection& selection) {
-  selection.ids.fill_(pad);
-  selection.log_probabilities.zero_();
-  selection.lengths.zero_();
-  selection.ended.zero_();
-  selection.next.fill_(start);
-}
-
 void select_token(const torch::Tensor& logits, const SelectTokenOptions& options,
                   TokenSelection& selection) {
   const auto rows = logits.flatten(0, -2);

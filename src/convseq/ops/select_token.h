@@ -25,9 +25,6 @@ struct SelectTokenOptions {
 TokenSelection start_selection(int64_t batch, int64_t capacity, int64_t start, int64_t pad,
                                torch::Device device);
 
-// The same in the memory of a selection that exists.
-void restart_selection(int64_t start, int64_t pad, TokenSelection& selection);
-
 // Appends to each row its likeliest token (the lowest id on ties) with log softmax(logits) of it;
 // logits [B,V] or [B,1,V]. A row that has ended, or is full, stays as it is, and its next input is
 // padding.

@@ -7,24 +7,19 @@
 
 namespace convseq {
 namespace fs = std::filesystem;
+
+template <>
+inline constexpr auto kEnumNames<kernels::WeightType> =
+    std::to_array<EnumName<kernels::WeightType>>({{kernels::WeightType::Fp32, "fp32"},
+                                                  {kernels::WeightType::Bf16, "bf16"},
+                                                  {kernels::WeightType::Int8, "int8"}});
+
 namespace {
 
 kernels::WeightType stored_type(const StoredTensor& matrix) {
   if (matrix.is_int8()) return kernels::WeightType::Int8;
   return matrix.view.type == TensorType::BF16 ? kernels::WeightType::Bf16
                                               : kernels::WeightType::Fp32;
-}
-
-const char* name_of(kernels::WeightType type) {
-  switch (type) {
-    case kernels::WeightType::Fp32:
-      return "fp32";
-    case kernels::WeightType::Bf16:
-      return "bf16";
-    case kernels::WeightType::Int8:
-      break;
-  }
-  return "int8";
 }
 
 // T5's bucket of a distance key − query: half of the buckets hold one distance each, the other half

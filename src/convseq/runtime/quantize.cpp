@@ -7,9 +7,9 @@
 
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/json_file.h"
-#include "convseq/runtime/weights/model_tensors.h"
 #include "convseq/runtime/weights/stored_weights.h"
 #include "convseq/spec/model_files.h"
+#include "convseq/spec/parameter_list.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -96,8 +96,6 @@ Int8Matrix quantize_rows(std::span<const float> matrix, int64_t columns) {
   return result;
 }
 
-std::string scale_name(const std::string& name) { return name + ".scale"; }
-
 bool is_quantized(const std::string& name, const std::vector<int64_t>& shape) {
   return shape.size() == 2 && name.ends_with(".weight") && !is_weight_of(name, "positions") &&
          !is_weight_of(name, "relative_bias") && !is_weight_of(name, "classifier");
@@ -106,7 +104,7 @@ bool is_quantized(const std::string& name, const std::vector<int64_t>& shape) {
 QuantizedSize quantize_model(const fs::path& folder, const fs::path& out, MatrixType type) {
   const StoredWeights stored(folder);
   QuantizedTensors quantized(type);
-  for (const auto& [name, shape] : model_tensors(stored.config())) {
+  for (const auto& [name, shape] : list_parameters(stored.config())) {
     require(!stored.tensor(name).is_int8(),
             "{}: tensor {} is int8 already; quantize the model that this one was made from",
             (folder / kWeightsFile).string(), name);

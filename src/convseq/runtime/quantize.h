@@ -28,8 +28,6 @@ struct Int8Matrix {
 // Rounds to the nearest value, ties to even. The values must be finite.
 Int8Matrix quantize_rows(std::span<const float> matrix, int64_t columns);
 
-std::string scale_name(const std::string& name);  // "encoder.….weight.scale"
-
 // Whether quantize_model() stores this parameter in the MatrixType. Position embeddings, the
 // relative position bias and the classifier are small and stay in fp32.
 bool is_quantized(const std::string& name, const std::vector<int64_t>& shape);

@@ -69,10 +69,10 @@ int64_t feed_forward(const ModelConfig& config, int64_t time) {
 
 }  // namespace
 
-FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
+NamedCounts forward_flops(const ModelConfig& config, const Workload& work) {
   const auto added = static_cast<int64_t>(config.encoder_attention_layers.size());
   const int64_t outputs = config.decoder_layers > 0 ? work.target : 0;  // else a pooled head alone
-  FlopParts parts = {
+  NamedCounts parts = {
       {"encoder mixers", mixers(config, Side::Encoder, work.source)},
       {"encoder attention",
        times({added, mixer(added_attention(config), Side::Encoder, work.source)})},
@@ -87,7 +87,7 @@ FlopParts forward_flops(const ModelConfig& config, const Workload& work) {
   return parts;
 }
 
-int64_t total_flops(const FlopParts& parts) {
+int64_t total_flops(const NamedCounts& parts) {
   int64_t sum = 0;
   for (const auto& [name, flops] : parts) sum = plus({sum, flops});
   return sum;

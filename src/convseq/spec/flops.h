@@ -11,6 +11,8 @@
 
 namespace convseq {
 
+using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
+
 // One source and one target sequence of these lengths.
 struct Workload {
   int64_t source = 512;
@@ -21,9 +23,8 @@ struct Workload {
 // multiply-adds (two operations each) of matmuls and convolutions are counted; norms, softmaxes,
 // gates and look-ups are not. Causal attention counts the query-key pairs that it attends to. A
 // count beyond 64 bits is refused.
-using FlopParts = std::vector<std::pair<std::string, int64_t>>;
-FlopParts forward_flops(const ModelConfig& config, const Workload& work);
-int64_t total_flops(const FlopParts& parts);
+NamedCounts forward_flops(const ModelConfig& config, const Workload& work);
+int64_t total_flops(const NamedCounts& parts);
 
 // The backward pass computes two matmuls for each matmul of the forward pass.
 int64_t training_flops(int64_t forward);

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "convseq/base/safetensors/safetensors.h"
 #include "convseq/spec/mixer_description.h"
 
 namespace convseq {
@@ -102,23 +101,25 @@ std::vector<ParameterShape> list_parameters(const ModelConfig& config) {
   return ParameterList(config).all();
 }
 
-void check_weights_file(const ModelConfig& config, const std::filesystem::path& weights) {
-  const auto file = SafetensorsFile::open(weights);
-  const std::string origin = weights.string();
+std::string scale_name(const std::string& name) { return name + ".scale"; }
+
+void check_weights(const ModelConfig& config, const SafetensorsFile& file,
+                   const std::string& origin) {
   std::set<std::string> known;
   for (const ParameterShape& parameter : list_parameters(config)) {
-    const auto found = file->tensors().find(parameter.name);
-    require(found != file->tensors().end(), "{}: tensor {} is missing", origin, parameter.name);
+    const auto found = file.tensors().find(parameter.name);
+    require(found != file.tensors().end(), "{}: tensor {} is missing", origin, parameter.name);
     require(found->second.shape == parameter.shape,
             "{}: tensor {} has shape [{}]; the config wants [{}]", origin, parameter.name,
             fmt::join(found->second.shape, ", "), fmt::join(parameter.shape, ", "));
     const TensorType type = found->second.type;
     require(is_floating_point(type) || type == TensorType::I8,
-            "{}: tensor {} holds no floating-point numbers", origin, parameter.name);
+            "{}: tensor {} holds no floating-point numbers (type {})", origin, parameter.name,
+            name_of(type));
     known.insert(parameter.name);
-    if (type == TensorType::I8) known.insert(parameter.name + ".scale");
+    if (type == TensorType::I8) known.insert(scale_name(parameter.name));
   }
-  for (const auto& [name, tensor] : file->tensors()) {
+  for (const auto& [name, tensor] : file.tensors()) {
     require(known.contains(name), "{}: tensor {} is not part of the model", origin, name);
   }
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "convseq/base/safetensors/safetensors.h"
 #include "convseq/spec/model_config.h"
 
 namespace convseq {
@@ -19,8 +19,12 @@ struct ParameterShape {
 // Every parameter of a model, in the order of its modules.
 std::vector<ParameterShape> list_parameters(const ModelConfig& config);
 
-// Throws an Error that names the first tensor of a weights file that is missing, unknown or of
-// another shape. A quantised matrix NAME has its scales in NAME.scale.
-void check_weights_file(const ModelConfig& config, const std::filesystem::path& weights);
+// The tensor with the scales of an int8 tensor: NAME.scale.
+std::string scale_name(const std::string& name);
+
+// Throws an Error that names the first tensor of a weights file that is missing, unknown, of
+// another shape, or neither floating-point nor int8. The scales themselves are not checked.
+void check_weights(const ModelConfig& config, const SafetensorsFile& file,
+                   const std::string& origin);
 
 }  // namespace convseq

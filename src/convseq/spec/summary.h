@@ -1,14 +1,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "convseq/spec/flops.h"
 #include "convseq/spec/parameter_list.h"
 
 namespace convseq {
-
-using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
 
 // A model's parameters as a tree of modules. Consecutive numbered children of the same shape (the
 // blocks of a stack) are folded into one node, and a module with one child is merged with it.

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "convseq/base/nearest_name.h"
 #include "convseq/data/synth/family/task_family.h"
@@ -31,7 +32,7 @@ std::vector<std::string> synth_task_names(const StudySynth& synth) {
   std::vector<std::string> names;
   if (!synth.tasks) return names;
   for (const auto& family : synth::make_families(*synth.tasks)) {
-    names.push_back("synth/" + family->describe().name);
+    names.push_back(fmt::format("{}{}", kSynthPrefix, family->describe().name));
   }
   return names;
 }
@@ -57,9 +58,9 @@ std::optional<double> validation_score(const CellResult& result) {
 }  // namespace
 
 Task find_study_task(const StudyTask& chosen, const fs::path& synth_tasks) {
-  const bool synthetic = chosen.task.starts_with("synth/");
-  Task task = find_task(synthetic ? (synth_tasks / chosen.task.substr(6) / "task.json").string()
-                                  : chosen.task);
+  const auto synthetic = synth_name(chosen.task);
+  Task task =
+      find_task(synthetic ? (synth_tasks / *synthetic / "task.json").string() : chosen.task);
   if (chosen.max_source_tokens > 0) task.max_source_tokens = chosen.max_source_tokens;
   if (chosen.max_target_tokens > 0) task.max_target_tokens = chosen.max_target_tokens;
   return task;
@@ -71,7 +72,7 @@ StudyPlan::StudyPlan(Study study, const fs::path& data, DataDigests& digests)
       digests_(digests) {
   const std::vector<std::string> synthetic = synth_task_names(study_.synth);
   for (const auto& [name, task] : study_.tasks) {
-    require(!uses_synth(task.task) ||
+    require(!synth_name(task.task) ||
                 std::find(synthetic.begin(), synthetic.end(), task.task) != synthetic.end(),
             "task {}: {} is not among the study's synthetic tasks{}", name, task.task,
             did_you_mean(task.task, synthetic));
@@ -115,13 +116,15 @@ void StudyPlan::add_group(const StudyPart& part, Group group) {
     }
   }
   for (const double rate : rates) group.first_runs.push_back(add_finetune(part, group, rate, 1));
-  if (rates.size() == 1) {
-    group.chosen = rates.front();
-    for (int64_t seed = 2; seed <= group.seeds; ++seed) {
-      group.more_runs.push_back(add_finetune(part, group, rates.front(), seed));
-    }
-  }
+  if (rates.size() == 1) add_more_runs(part, group, rates.front());
   groups_.push_back(std::move(group));
+}
+
+void StudyPlan::add_more_runs(const StudyPart& part, Group& group, double rate) {
+  group.chosen = rate;
+  for (int64_t seed = 2; seed <= group.seeds; ++seed) {
+    group.more_runs.push_back(add_finetune(part, group, rate, seed));
+  }
 }
 
 void StudyPlan::choose(const FindResult& find_result) {
@@ -135,21 +138,18 @@ void StudyPlan::choose(const FindResult& find_result) {
       complete = complete && result != nullptr;
       if (result == nullptr) continue;
       const auto score = validation_score(*result);
-      if (!score || (best && *score <= *best)) continue;
+      if (!score || std::isnan(*score) || (best && *score <= *best)) continue;
       best = score;
       rate = find(id)->label.learning_rate;
     }
     if (!complete) continue;
     group.failed = !best;
     if (!best) continue;
-    group.chosen = rate;
     const auto part = std::find_if(study_.parts.begin(), study_.parts.end(),
                                    [&](const StudyPart& each) { return each.name == group.part; });
     part_ = part->name;
     part_number_ = part - study_.parts.begin();
-    for (int64_t seed = 2; seed <= group.seeds; ++seed) {
-      group.more_runs.push_back(add_finetune(*part, group, rate, seed));
-    }
+    add_more_runs(*part, group, rate);
   }
   digests_.save();
 }
@@ -200,7 +200,7 @@ Json StudyPlan::describe_files(const std::vector<std::string>& patterns) {
   if (!files.is_null()) return files;
   files = Json::array();
   for (const std::string& pattern : patterns) {
-    if (uses_synth(pattern)) {
+    if (synth_name(pattern)) {
       files.push_back({{"synth", add_synth()}, {"files", pattern}});
       continue;
     }
@@ -212,8 +212,9 @@ Json StudyPlan::describe_files(const std::vector<std::string>& patterns) {
 }
 
 std::vector<std::string> StudyPlan::needs_of(const std::vector<std::string>& names) {
-  const bool synthetic = std::any_of(names.begin(), names.end(),
-                                     [&](const std::string& name) { return uses_synth(name); });
+  const bool synthetic = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return synth_name(name).has_value();
+  });
   return synthetic ? std::vector{add_synth()} : std::vector<std::string>{};
 }
 
@@ -262,7 +263,7 @@ std::string StudyPlan::add_task_shards(const StudyTask& task, const std::string&
 
 // The task without its prose, and the contents of its files.
 Json StudyPlan::describe_task(const StudyTask& chosen, const std::vector<std::string>& splits) {
-  if (uses_synth(chosen.task)) {
+  if (synth_name(chosen.task)) {
     return {{"synth", add_synth()},
             {"task", chosen.task},
             {"splits", splits},

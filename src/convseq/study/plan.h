@@ -43,6 +43,8 @@ class StudyPlan {
  private:
   void add_part(const StudyPart& part, int64_t number);
   void add_group(const StudyPart& part, Group group);
+  // Chooses the learning rate, and adds the runs of the other seeds.
+  void add_more_runs(const StudyPart& part, Group& group, double rate);
   std::string add(CellKind kind, Json inputs, Cell cell);
   std::string add_synth();
   std::string add_tokenizer();
@@ -54,7 +56,6 @@ class StudyPlan {
   Json describe_files(const std::vector<std::string>& patterns);
   Json describe_task(const StudyTask& task, const std::vector<std::string>& splits);
   std::vector<std::string> needs_of(const std::vector<std::string>& patterns);
-  bool uses_synth(const std::string& name) const { return name.starts_with("synth/"); }
 
   Study study_;
   std::filesystem::path data_;

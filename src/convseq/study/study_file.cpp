@@ -178,6 +178,11 @@ void check_names(const Study& study, const std::string& origin) {
 
 }  // namespace
 
+std::optional<std::string> synth_name(std::string_view name) {
+  if (!name.starts_with(kSynthPrefix)) return std::nullopt;
+  return std::string(name.substr(kSynthPrefix.size()));
+}
+
 const StudyModel& Study::model(const std::string& wanted) const {
   return find_in(models, wanted, "model");
 }

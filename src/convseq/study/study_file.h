@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "convseq/base/file/json_file.h"
@@ -14,8 +15,11 @@
 
 namespace convseq {
 
-// A synthetic corpus and tasks, which the study writes itself. The study file names them
-// "synth/corpus/…" and "synth/TASK".
+// The study file names what is synthetic "synth/corpus/…" and "synth/TASK".
+inline constexpr std::string_view kSynthPrefix = "synth/";
+std::optional<std::string> synth_name(std::string_view name);  // without the prefix; none: another
+
+// A synthetic corpus and tasks, which the study writes itself.
 struct StudySynth {
   std::optional<synth::CorpusOptions> corpus = {};
   std::optional<synth::SuiteOptions> tasks = {};

@@ -1,7 +1,6 @@
 #include "convseq/train/training_summary.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -38,10 +37,8 @@ std::string TrainingPlan::describe() const {
 
 Json TrainingSummary::to_json() const {
   if (plan) return {{"dry_run", plan->to_json()}};
-  constexpr auto kEnds =
-      std::to_array({"stopped", "dry run", "steps", "tokens", "minutes", "patience"});
   Json json = {{"finished", finished()},
-               {"ended_by", kEnds[static_cast<size_t>(end)]},
+               {"ended_by", name_of(end)},
                {"step", step},
                {"source_tokens", source_tokens},
                {"skipped_steps", skipped_steps},

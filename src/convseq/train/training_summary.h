@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "convseq/base/enum_names.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/ops/graph/graph_cache.h"
 #include "convseq/train/run/pace.h"
@@ -11,6 +12,14 @@
 namespace convseq {
 
 enum class TrainingEnd { Stopped, Planned, Steps, Tokens, Minutes, Patience };
+template <>
+inline constexpr auto kEnumNames<TrainingEnd> =
+    std::to_array<EnumName<TrainingEnd>>({{TrainingEnd::Stopped, "stopped"},
+                                          {TrainingEnd::Planned, "dry run"},
+                                          {TrainingEnd::Steps, "steps"},
+                                          {TrainingEnd::Tokens, "tokens"},
+                                          {TrainingEnd::Minutes, "minutes"},
+                                          {TrainingEnd::Patience, "patience"}});
 
 // The result of a dry run.
 struct TrainingPlan {

@@ -41,13 +41,9 @@ TEST(DocumentReader, ReadsEveryForm) {
 TEST(DocumentReader, GoesFromFileToFile) {
   TempFolder folder;
   DocumentReader reader({folder.file("a.txt", "x\n"), folder.file("b.json", kJsonLines)});
-  std::vector<std::string> places;
-  for (std::string text; reader.next(text);) {
-    places.push_back(fmt::format("{} {}", reader.file_index(), reader.where()));
-  }
-  EXPECT_EQ(places, (std::vector<std::string>{"0 " + (folder / "a.txt:1").string(),
-                                              "1 " + (folder / "b.json:1").string(),
-                                              "1 " + (folder / "b.json:3").string()}));
+  std::vector<DocumentPlace> places;
+  for (std::string text; reader.next(text);) places.push_back(reader.place_after());
+  EXPECT_EQ(places, (std::vector<DocumentPlace>{{0, 1}, {1, 1}, {1, 3}}));
 }
 
 TEST(DocumentReader, TakesAnotherField) {

@@ -49,7 +49,7 @@ TEST(Task, ReadsExamplesOfEverySplit) {
   for (TaskExample example; reader.next(example);) {
   }
   EXPECT_EQ(reader.read(), 2);
-  EXPECT_EQ(reader.dropped(), 1);
+  EXPECT_EQ(reader.totals().dropped, 1);
 }
 
 TEST(Task, KeepsEveryAcceptableAnswerAndTheCategory) {

@@ -107,7 +107,8 @@ TEST(ReportSections, FewestTokensSayIfTheyAreOfOnePretrainingOnly) {
 TEST(ReportSections, FewestTokensAreNotThoseOfASingleRun) {
   ReportInput input = testing::example_study();
   std::erase_if(input.results, [](const CellResult& result) {
-    return result.start == Start::Pretrained && result.kind == CellKind::Finetune && result.seed > 1;
+    return result.start == Start::Pretrained && result.kind == CellKind::Finetune &&
+           result.seed > 1;
   });
   const std::string answer = answer_of(input, token_section);
   EXPECT_TRUE(has_text(answer, "sst2: light – (single runs).")) << answer;

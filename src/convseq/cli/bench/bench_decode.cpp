@@ -3,6 +3,7 @@
 #include "convseq/bench/decode_speed.h"
 #include "convseq/cli/bench/bench_commands.h"
 #include "convseq/cli/bench/bench_run.h"
+#include "convseq/cli/bench/profile_flags.h"
 #include "convseq/cli/options/options.h"
 
 namespace convseq::cli {
@@ -12,6 +13,7 @@ struct DecodeFlags {
   BenchFlags common;
   BenchModels models;
   bench::DecodeSpeedOptions options;
+  ProfileFlags profile;
   std::optional<int64_t> batch, source;
 };
 
@@ -58,8 +60,7 @@ void run(DecodeFlags& flags) {
           "--kv-cache-dtype: {} needs a GPU, but the device is {}; use --device cuda",
           name_of(options.cache), options.device.str());
   options.models = flags.models.configs(flags.common);
-  require(!options.profile || options.device.is_cuda(),
-          "--profile: needs a GPU, but the device is {}; use --device cuda", options.device.str());
+  options.profile = flags.profile.wanted(options.device);
   BenchRun run(flags.common, "bench decode", {"speed", "state"});
   options.watch = run.watch();
   const auto speeds = bench::measure_decoding(options);
@@ -90,7 +91,7 @@ void add_bench_decode(CLI::App& bench) {
             "Source length (default: 64 on a CPU, 512 on a GPU)", {.max = kLongest});
   add_enum(*command, "--kv-cache-dtype", options.cache,
            "Data type of the KV cache on a GPU (auto = that of the model)");
-  command->add_flag("--profile", options.profile,
+  command->add_flag("--profile", flags->profile.profile,
                     "GPU time and launches of each kernel in a step at the last position");
   add_plot_flag(*command, flags->common,
                 "Plots FILE-speed.svg and FILE-state.svg, both axes logarithmic");

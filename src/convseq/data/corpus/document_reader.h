@@ -35,7 +35,6 @@ class DocumentReader {
 
   // Of the last document:
   size_t file_index() const { return opened_ - 1; }
-  std::string where() const { return lines_->where(); }  // "file:line"
   DocumentPlace place_after() const;
   int64_t file_position() const { return lines_->file_position(); }  // in bytes of the file
 

@@ -30,8 +30,7 @@ class LineReader {
   void skip(int64_t lines);      // without checking them
 
   int64_t file_position() const { return source_->file_position(); }
-  int64_t line_number() const { return line_number_; }  // of the last line; the first is 1
-  const std::filesystem::path& path() const { return path_; }
+  int64_t line_number() const { return line_number_; }       // of the last line; the first is 1
   std::string where() const { return where(line_number_); }  // "file:line"
   std::string where(int64_t line) const;
 

@@ -26,8 +26,6 @@ class TaskEncoder {
     totals.sources_cut += sources_cut_;
     totals.targets_cut += targets_cut_;
   }
-  int64_t sources_cut() const { return sources_cut_; }
-  int64_t targets_cut() const { return targets_cut_; }
 
  private:
   std::vector<int32_t> fit(TextTemplate::Rendered source) const;

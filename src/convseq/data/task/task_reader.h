@@ -34,8 +34,7 @@ class TaskReader {
   bool next(TaskExample& example);  // false at the end; an Error if there was no example at all
 
   int64_t read() const { return read_; }
-  int64_t dropped() const { return dropped_; }  // removed by the task's `drop`
-  RowTotals totals() const;                     // so far; what an encoder cuts is added by it
+  RowTotals totals() const;  // so far; what an encoder cuts is added by it
 
  private:
   bool open_next_file();

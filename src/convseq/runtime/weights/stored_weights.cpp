@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "convseq/base/checksum.h"
 #include "convseq/base/error.h"
-#include "convseq/runtime/weights/model_tensors.h"
 #include "convseq/runtime/weights/tensor_values.h"
 #include "convseq/spec/model_files.h"
+#include "convseq/spec/parameter_list.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kScaleSuffix = ".scale";
 
 bool is_number(TensorType type) {
   return type == TensorType::F32 || type == TensorType::BF16 || type == TensorType::F16 ||
@@ -47,34 +44,21 @@ StoredWeights::StoredWeights(const fs::path& folder) : path_(folder / kWeightsFi
 }
 
 void StoredWeights::check() const {
-  const TensorShapes expected = model_tensors(config_);
+  const std::string origin = path_.string();
+  check_weights(config_, *file_, origin);
   const auto& found = file_->tensors();
-  for (const auto& [name, shape] : expected) {
-    const auto match = found.find(name);
-    require(match != found.end(), "{}: tensor {} is missing", path_.string(), name);
-    const TensorView& view = match->second;
-    require(view.shape == shape, "{}: tensor {} has shape [{}]; the config wants [{}]",
-            path_.string(), name, fmt::join(view.shape, ", "), fmt::join(shape, ", "));
-    require(is_number(view.type), "{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64, I8",
-            path_.string(), name, name_of(view.type));
-    if (view.type != TensorType::I8) continue;
-    const auto scale = found.find(name + kScaleSuffix);
-    require(scale != found.end(), "{}: tensor {} is int8, but tensor {}{} is missing",
-            path_.string(), name, name, kScaleSuffix);
+  for (const auto& [name, shape] : list_parameters(config_)) {
+    const TensorType type = found.at(name).type;
+    require(is_number(type), "{}: tensor {} is of type {}; allowed: F32, BF16, F16, F64, I8",
+            origin, name, name_of(type));
+    if (type != TensorType::I8) continue;
+    const auto scale = found.find(scale_name(name));
+    require(scale != found.end(), "{}: tensor {} is int8, but tensor {} is missing", origin, name,
+            scale_name(name));
     require(scale->second.type == TensorType::F32 &&
                 scale->second.shape == std::vector<int64_t>{shape.front()},
-            "{}: tensor {}{} is {} [{}]; tensor {} wants F32 [{}]", path_.string(), name,
-            kScaleSuffix, name_of(scale->second.type), fmt::join(scale->second.shape, ", "), name,
-            shape.front());
-  }
-  for (const auto& [name, view] : found) {
-    if (expected.contains(name)) continue;
-    const bool is_scale = name.ends_with(kScaleSuffix);
-    const auto owner = is_scale
-                           ? found.find(name.substr(0, name.size() - std::strlen(kScaleSuffix)))
-                           : found.end();
-    require(owner != found.end() && owner->second.type == TensorType::I8,
-            "{}: tensor {} is not part of the model", path_.string(), name);
+            "{}: tensor {} is {} [{}]; tensor {} wants F32 [{}]", origin, scale->first,
+            name_of(scale->second.type), fmt::join(scale->second.shape, ", "), name, shape.front());
   }
 }
 
@@ -82,9 +66,9 @@ StoredTensor StoredWeights::tensor(const std::string& name) const {
   StoredTensor tensor{.name = name, .view = file_->tensors().at(name), .scales = {}};
   if (!tensor.is_int8()) return tensor;
   tensor.scales.resize(static_cast<size_t>(tensor.rows()));
-  const TensorView& scale = file_->tensors().at(name + kScaleSuffix);
+  const TensorView& scale = file_->tensors().at(scale_name(name));
   to_fp32(TensorType::F32, scale.bytes.data(), tensor.rows(), tensor.scales.data());
-  check_finite({.name = name + kScaleSuffix, .view = scale, .scales = {}}, tensor.scales);
+  check_finite({.name = scale_name(name), .view = scale, .scales = {}}, tensor.scales);
   return tensor;
 }
 

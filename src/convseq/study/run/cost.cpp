@@ -42,7 +42,7 @@ int64_t CostModel::training_rows(const StudyTask& chosen) {
   const auto known = rows_.find(chosen.task);
   if (known != rows_.end()) return known->second;
   int64_t& rows = rows_[chosen.task];
-  if (chosen.task.starts_with("synth/")) return rows = plan_.study().synth.tasks->sizes.train;
+  if (synth_name(chosen.task)) return rows = plan_.study().synth.tasks->sizes.train;
   try {
     TaskReader reader(find_study_task(chosen, {}), "train", {.data = plan_.data(), .lines = {}});
     for (TaskExample example; reader.next(example);) ++rows;

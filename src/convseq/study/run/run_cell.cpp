@@ -124,8 +124,8 @@ fs::path CellRunner::tokenizer_of(const std::string& id) const {
 std::vector<fs::path> CellRunner::files_of(const std::vector<std::string>& patterns) const {
   std::vector<fs::path> files;
   for (const std::string& pattern : patterns) {
-    const bool synthetic = pattern.starts_with("synth/");
-    const fs::path path = synthetic ? synth_folder() / pattern.substr(6) : plan_.data() / pattern;
+    const auto synthetic = synth_name(pattern);
+    const fs::path path = synthetic ? synth_folder() / *synthetic : plan_.data() / pattern;
     for (const fs::path& file : expand_corpus(path.string())) files.push_back(fs::absolute(file));
   }
   return files;

@@ -33,13 +33,10 @@ class Worker {
   Worker(StudyPlan& plan, StudyFolder& folder, CellRunner& runner, const WorkerOptions& options)
       : plan_(plan), folder_(folder), runner_(runner), options_(options) {}
 
-  WorkerReport go() {
+  void go() {
     while (true) {
       const std::vector<ScheduledCell> cells = look();
-      if (options_.interrupted() || !options_.limit.may_begin()) {
-        report_.stopped = report_.left > 0;
-        break;
-      }
+      if (options_.interrupted() || !options_.limit.may_begin()) return;
       if (auto held = take(cells)) {
         compute(*held);
         options_.pool.end();  // not after an Error: that is a death
@@ -48,20 +45,15 @@ class Worker {
       const bool others_work = std::any_of(cells.begin(), cells.end(), [](const auto& each) {
         return each.state == CellState::Running || each.state == CellState::Ready;
       });
-      if (!others_work) break;
+      if (!others_work) return;
       std::this_thread::sleep_for(kPause);
     }
-    return report_;
   }
 
  private:
   std::vector<ScheduledCell> look() {
     folder_.refresh(plan_);
-    std::vector<ScheduledCell> cells = schedule(plan_, folder_, options_.only);
-    report_.left = std::count_if(cells.begin(), cells.end(), [](const ScheduledCell& each) {
-      return each.state != CellState::Failed && each.state != CellState::Blocked;
-    });
-    return cells;
+    return schedule(plan_, folder_, options_.only);
   }
 
   // In a pool a pre-training comes first, also before the runs of earlier parts: much waits for it,
@@ -98,7 +90,6 @@ class Worker {
       log::set_level(log::Level::Info);
       if (!result) return;  // stopped
       folder_.store(*result);
-      ++report_.done;
       log::info("{}", describe(*result));
     } catch (const std::exception& error) {
       log::set_level(log::Level::Info);
@@ -113,7 +104,6 @@ class Worker {
                                 failure.failed),
                     Error::Cause::Failure);
       }
-      ++report_.failed;
       log::warning("{}: failed: {}", cell.name(), failure.failed);
     }
   }
@@ -122,14 +112,13 @@ class Worker {
   StudyFolder& folder_;
   CellRunner& runner_;
   const WorkerOptions& options_;
-  WorkerReport report_;
 };
 
 }  // namespace
 
-WorkerReport work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
-                     const WorkerOptions& options) {
-  return Worker(plan, folder, runner, options).go();
+void work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
+             const WorkerOptions& options) {
+  Worker(plan, folder, runner, options).go();
 }
 
 std::string describe(const CellResult& result) {

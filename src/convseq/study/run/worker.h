@@ -31,17 +31,11 @@ struct WorkerOptions {
   PoolLink pool = {};  // that counts the deaths of its workers
 };
 
-struct WorkerReport {
-  int64_t done = 0, failed = 0;
-  int64_t left = 0;  // cells that are ready, waiting or running elsewhere
-  bool stopped = false;
-};
-
 // Computes cells until none is left that this process could do, beside any number of others that
 // do the same in the same folder. A cell that fails is recorded and stops nothing, unless it leaves
 // the GPU unusable for this process: that is an Error.
-WorkerReport work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
-                     const WorkerOptions& options);
+void work_on(StudyPlan& plan, StudyFolder& folder, CellRunner& runner,
+             const WorkerOptions& options);
 
 // One line about a finished cell, for the log.
 std::string describe(const CellResult& result);

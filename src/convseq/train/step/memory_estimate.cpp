@@ -8,7 +8,6 @@
 #include "convseq/model/seq2seq.h"
 #include "convseq/spec/mixer_description.h"
 #include "convseq/train/optim/adafactor.h"
-#include "convseq/train/step/token_loss.h"
 
 namespace convseq {
 namespace {

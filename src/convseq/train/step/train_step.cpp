@@ -10,6 +10,7 @@
 #include "convseq/ops/linear.h"
 #include "convseq/train/optim/clip.h"
 #include "convseq/train/step/class_loss.h"
+#include "convseq/train/step/token_loss.h"
 
 namespace convseq {
 namespace {
@@ -175,7 +176,7 @@ torch::Tensor TrainStep::find_gradients(const StepInputs& inputs) {
     }
     add(sums, batch, loss);
   }
-  buckets_.finish(1);
+  buckets_.finish();
   if (communicator_.size() > 1) communicator_.all_reduce_sum({sums});
   return sums;
 }

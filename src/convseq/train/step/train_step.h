@@ -10,7 +10,6 @@
 #include "convseq/train/optim/master_weights.h"
 #include "convseq/train/optim/optimizer.h"
 #include "convseq/train/step/step_inputs.h"
-#include "convseq/train/step/token_loss.h"
 
 namespace convseq {
 

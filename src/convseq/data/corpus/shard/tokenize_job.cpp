@@ -1,6 +1,7 @@
 #include "convseq/data/corpus/shard/tokenize_job.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "convseq/base/counted.h"
@@ -47,39 +48,35 @@ void require_the_same_corpus(const std::vector<CorpusInput>& then,
       out.string(), unsure.size(), unsure.size() == 1 ? "" : "s", unsure.front());
 }
 
-// The manifest to continue: a new one, or that of the same job after a stop.
-ShardManifest open_manifest(const Tokenizer& tokenizer, const TokenizeOptions& options,
-                            std::vector<CorpusInput> corpus) {
-  if (ShardManifest::is_in(options.out)) {
-    ShardManifest found = ShardManifest::load(options.out);
-    const auto same = [&](bool holds, std::string_view what) {
-      require_the_same(holds, options.out, what);
-    };
-    same(found.tokenizer == tokenizer.fingerprint(), "with another tokenizer");
-    same(found.field == options.field,
-         fmt::format("of the field {} instead of {}", found.field, options.field));
-    same(found.shard_tokens == options.shard_tokens, "with another size of shards");
-    require_the_same_corpus(found.corpus, corpus, options.out);
-    return found;
-  }
+void require_the_same_job(const ShardManifest& then, const ShardManifest& now,
+                          const fs::path& out) {
+  require_the_same(then.tokenizer == now.tokenizer, out, "with another tokenizer");
+  require_the_same(then.field == now.field, out,
+                   fmt::format("of the field {} instead of {}", then.field, now.field));
+  require_the_same(then.shard_tokens == now.shard_tokens, out, "with another size of shards");
+  require_the_same_corpus(then.corpus, now.corpus, out);
+}
+
+ShardManifest new_manifest(const Tokenizer& tokenizer, const TokenizeOptions& options,
+                           const std::vector<fs::path>& files) {
   return {.tokenizer = tokenizer.fingerprint(),
           .pieces = tokenizer.vocabulary().pieces(),
           .shard_tokens = options.shard_tokens,
           .field = options.field,
-          .corpus = std::move(corpus)};
+          .corpus = describe(files)};
 }
 
 // Version 0.1.0 included validation files of folders and patterns: such shards are complete too.
-std::vector<fs::path> files_of(const TokenizeOptions& options) {
-  if (ShardManifest::is_in(options.out)) {
-    const ShardManifest found = ShardManifest::load(options.out);
-    const bool old = !found.corpus.empty() && !found.corpus.front().sample;
+std::vector<fs::path> files_of(const TokenizeOptions& options,
+                               const std::optional<ShardManifest>& found) {
+  if (found) {
+    const std::vector<CorpusInput>& corpus = found->corpus;
+    const bool old = !corpus.empty() && !corpus.front().sample;
     const auto all = expand_corpus(options.corpus, HeldOutFiles::Take);
     const auto is_listed = [](const CorpusInput& input, const fs::path& file) {
       return input.file == file.string();
     };
-    if (old &&
-        std::equal(found.corpus.begin(), found.corpus.end(), all.begin(), all.end(), is_listed)) {
+    if (old && std::equal(corpus.begin(), corpus.end(), all.begin(), all.end(), is_listed)) {
       return all;
     }
   }
@@ -132,8 +129,14 @@ void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
 }  // namespace
 
 ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions& options) {
-  const std::vector<fs::path> files = files_of(options);
-  ShardManifest manifest = open_manifest(tokenizer, options, describe(files));
+  std::optional<ShardManifest> found;  // of the same job, after a stop or complete
+  if (ShardManifest::is_in(options.out)) found = ShardManifest::load(options.out);
+  const std::vector<fs::path> files = files_of(options, found);
+  ShardManifest manifest = new_manifest(tokenizer, options, files);
+  if (found) {
+    require_the_same_job(*found, manifest, options.out);
+    manifest = std::move(*found);
+  }
   if (manifest.complete) return manifest;
   const ClaimedFolder folder(options.out, FolderKind::Shards);
   if (!manifest.shards.empty()) {
@@ -170,6 +173,7 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
     manifest.complete = !chunk;
     manifest.save(options.out);
   }
+  if (chunk) return manifest;  // stopped
   require(!manifest.shards.empty(), "{}: the corpus holds no document", options.corpus);
   if (bad_lines.skipped() > 0) log::warning("{}", bad_lines.summary());
   return manifest;

@@ -15,10 +15,6 @@ std::string Possession::restatement() const {
   return fmt::format("the {} of {} was {}.", thing, owner, colour);
 }
 
-std::string Possession::question() const {
-  return fmt::format("what colour was the {} of {}?", thing, owner);
-}
-
 std::optional<Possession> Possession::parse(std::string_view sentence) {
   const auto words = words_of(sentence);
   if (words.size() == 5 && words[1] == "had" && words[2] == "a") {

@@ -16,7 +16,6 @@ struct Possession {
 
   std::string statement() const;    // "mira had a red coat."
   std::string restatement() const;  // "the coat of mira was red."
-  std::string question() const;     // "what colour was the coat of mira?"
 
   // Parses either sentence; returns nothing where `sentence` is neither.
   static std::optional<Possession> parse(std::string_view sentence);

@@ -11,12 +11,8 @@ const std::vector<std::string> kAblationQuestions = {"ablations"};
 
 const System* unchanged(const Context& context, const Model& model, Start start,
                         const std::string& task) {
-  for (const Model& other : context.input.models) {
-    if (other.preset != model.preset || !other.changes.empty()) continue;
-    const System* system = context.systems.find(other.name, start, task, kAblationQuestions);
-    return system != nullptr ? system : context.find(other, start, task);
-  }
-  return nullptr;
+  const Model* other = context.unchanged(model);
+  return other == nullptr ? nullptr : context.find(*other, start, task, kAblationQuestions);
 }
 
 // The mean difference of a model to the unchanged one, over the tasks that both have.

@@ -12,17 +12,7 @@ namespace {
 const std::vector<std::string> kAttentionQuestions = {"RQ4"};
 
 const System* find_system(const Context& context, const Model& model, const std::string& task) {
-  const System* system =
-      context.systems.find(model.name, Start::Pretrained, task, kAttentionQuestions);
-  return system != nullptr ? system : context.find(model, Start::Pretrained, task);
-}
-
-// The convolution that a model adds attention to.
-const Model* plain_of(const Context& context, const Model& model) {
-  for (const Model& other : context.input.models) {
-    if (other.preset == model.preset && other.changes.empty()) return &other;
-  }
-  return nullptr;
+  return context.find(model, Start::Pretrained, task, kAttentionQuestions);
 }
 
 std::string layers_of(const Model& model) {
@@ -54,7 +44,7 @@ std::vector<const Model*> compared_models(const Context& context) {
   };
   for (const Model* model : context.models(kAttentionQuestions)) {
     if (model->config.encoder_attention_layers.empty()) continue;
-    add(plain_of(context, *model));
+    add(context.unchanged(*model));
     add(model);
   }
   if (models.empty()) return models;
@@ -112,7 +102,7 @@ Section attention_section(const Context& context) {
       const System* system = find_system(context, *model, task);
       if (system == nullptr) continue;
       std::vector<TableCell> row = {model->name, layers_of(*model), text_of(figure_of(*system))};
-      for (const Model* other : {plain_of(context, *model), transformer}) {
+      for (const Model* other : {context.unchanged(*model), transformer}) {
         const System* theirs =
             other == nullptr || other == model ? nullptr : find_system(context, *other, task);
         add_difference(row, difference_to(*system, theirs));

@@ -41,6 +41,19 @@ const System* Context::find(const Model& model, Start start, const std::string& 
   return systems.find(model.name, start, task, kMainQuestions);
 }
 
+const System* Context::find(const Model& model, Start start, const std::string& task,
+                            const std::vector<std::string>& questions) const {
+  const System* own = systems.find(model.name, start, task, questions);
+  return own != nullptr ? own : find(model, start, task);
+}
+
+const Model* Context::unchanged(const Model& model) const {
+  for (const Model& other : input.models) {
+    if (other.preset == model.preset && other.changes.empty()) return &other;
+  }
+  return nullptr;
+}
+
 const CellResult* Context::pretraining_of(const System& system) const {
   const Json& inputs = system.runs.front()->inputs;
   if (!inputs.is_object()) return nullptr;

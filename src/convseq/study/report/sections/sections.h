@@ -15,6 +15,12 @@ struct Context {
   std::vector<const Model*> models(const std::vector<std::string>& questions) const;
   std::vector<std::string> tasks(const std::vector<std::string>& questions) const;
   const System* find(const Model& model, Start start, const std::string& task) const;
+  // The same in a section on `questions`: of its own parts, or else of the main comparison.
+  const System* find(const Model& model, Start start, const std::string& task,
+                     const std::vector<std::string>& questions) const;
+
+  // The unchanged model of the same preset; null: none.
+  const Model* unchanged(const Model& model) const;
 
   // That a pre-trained system starts from (its first run); null: not among the results.
   const CellResult* pretraining_of(const System& system) const;
