@@ -42,6 +42,10 @@ TEST(JsonObject, ErrorsNameFileKeyValueAndWhatIsAllowed) {
             "x.json: n is 1.5; allowed: a whole number");
   EXPECT_EQ(message(R"({"n": 18446744073709551615})", [](auto j) { j.template get<int64_t>("n"); }),
             "x.json: n is 18446744073709551615; allowed: a whole number");
+  EXPECT_EQ(message(R"({"n": -1})", [](auto j) { j.template get<uint32_t>("n"); }),
+            "x.json: n is -1; allowed: 0 to 4294967295");
+  EXPECT_EQ(message(R"({"n": 3000000000})", [](auto j) { j.template get<int32_t>("n"); }),
+            "x.json: n is 3000000000; allowed: -2147483648 to 2147483647");
   EXPECT_EQ(message(R"({"f": "plum"})", [](auto j) { j.template get<Fruit>("f"); }),
             R"(x.json: f is "plum"; allowed: apple, pear)");
   EXPECT_EQ(message(R"({"dd": 1})",
@@ -59,6 +63,11 @@ TEST(JsonFile, ErrorsOfSyntaxNameTheLine) {
   const std::string message = message_of<Error>([&] { read_json_file(path); });
   EXPECT_EQ(message.find(path.string() + ": not JSON: parse error at line 3"), 0u) << message;
   EXPECT_EQ(message.find('\n'), message.npos);
+}
+
+TEST(JsonFile, AFailingReadIsNoShorterText) {  // address 0 is not mapped
+  EXPECT_EQ(message_of<Error>([] { read_text_file("/proc/self/mem"); }),
+            "/proc/self/mem: cannot read: Input/output error");
 }
 
 TEST(JsonFile, BoundsWhatAStrangersTextCosts) {

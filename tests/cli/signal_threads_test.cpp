@@ -13,7 +13,7 @@ namespace {
 
 // Sends one signal to each of `count` threads while this one polls.
 void poll_while_signalled(int count) {
-  stop_at_once_on_signals();
+  stop_at_once_on_signals("convseq");
   end_on_signals();
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back([] { std::raise(SIGTERM); });

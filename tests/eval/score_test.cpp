@@ -29,6 +29,17 @@ std::vector<Outcome> simulated(double accuracy, size_t count, uint64_t seed) {
 
 }  // namespace
 
+TEST(LabelSet, OfATaskHasItsKind) {
+  Task task;
+  task.labels = {"a", "b"};
+  task.positive_label = "b";
+  task.label_kind = LabelKind::Multi;
+  const LabelSet labels = label_set_of(task);
+  EXPECT_EQ(labels.all, task.labels);
+  EXPECT_EQ(labels.positive, "b");
+  EXPECT_EQ(labels.kind, LabelKind::Multi);
+}
+
 TEST(Score, GivesEveryMetricInItsOrder) {
   const std::vector<Outcome> outcomes = {{.prediction = "The cat", .references = {"cat", "dog"}},
                                          {.prediction = "dog", .references = {"dog"}},

@@ -91,6 +91,16 @@ TEST(StudyPlan, AFailedRunIsNotChosenAndAGroupOfFailuresEnds) {
   }
 }
 
+TEST(StudyPlan, AScoreThatIsNoNumberIsNotChosen) {
+  StudyPlan plan = plan_of(small_study());
+  std::map<std::string, CellResult> results;
+  for (const Cell& cell : plan.cells()) {
+    results.emplace(cell.id(), scored(cell, cell.label.learning_rate == 1e-2 ? 0.5 : std::nan("")));
+  }
+  plan.choose([&](const std::string& id) { return &results.at(id); });
+  for (const StudyPlan::Group& group : plan.groups()) EXPECT_EQ(group.chosen, 1e-2);
+}
+
 TEST(StudyPlan, FinetuningSeedsAreSpreadOverPretrainingSeeds) {
   Json study = small_study();
   study["parts"][0]["seeds"] = 6;

@@ -55,6 +55,24 @@ TEST(CellResult, RefusesAnUnknownKeyWithItsLine) {
             std::string::npos);
 }
 
+TEST(CellResult, RefusesScoresOfAnotherFormWithTheirLine) {
+  const testing::TempFolder folder;
+  const auto message = [&](const std::string& rest) {
+    const auto path = folder.file("scores.jsonl", R"({"id":"a","kind":"finetune",)" + rest + "}\n");
+    return testing::message_of<Error>([&] { read_scores(path); });
+  };
+  for (
+      const char* rest :
+      {R"("splits":{"test":{"examples":1}})", R"("splits":{"test":{"examples":1,"metrics":{}}})",
+       R"("splits":{"test":{"examples":1,"metrics":[1]}})",
+       R"("splits":{"test":{"examples":1,"metrics":{"f1":1},"categories":{"near":[1]}}})",
+       R"("splits":{"test":{"examples":1,"metrics":{"f1":1},"categories":{"near":[1,"x"]}}})",
+       R"("loss":[["x",1]])", R"("loss":[7])",
+       R"("splits":{"t":{"examples":1,"metrics":{"f1":1},"outcomes":{"metric":"f1","examples":-1,"bits":""}}})"}) {
+    EXPECT_NE(message(rest).find("scores.jsonl:1"), std::string::npos) << rest << message(rest);
+  }
+}
+
 TEST(ExampleOutcomes, BinaryScoresTakeOneBitPerExample) {
   ExampleOutcomes outcomes{.metric = "accuracy", .values = {}, .positives = {}};
   for (int i = 0; i < 1000; ++i) outcomes.values.push_back(i % 3 == 0 ? 255 : 0);

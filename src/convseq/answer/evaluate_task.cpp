@@ -64,9 +64,7 @@ TaskEvaluation evaluate_task(TaskAnswerer& answerer, const TaskSplit& split,
   }
   result.report = make_report(
       result.outcomes,
-      {.metrics = metrics,
-       .labels = {.all = task.labels, .positive = task.positive_label, .kind = task.label_kind},
-       .bootstrap = options.bootstrap});
+      {.metrics = metrics, .labels = label_set_of(task), .bootstrap = options.bootstrap});
   Engine& engine = answerer.engine();
   if (options.token_nll && engine.config().decoder_layers > 0) {
     options.on_pass("likelihood");

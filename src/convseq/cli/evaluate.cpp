@@ -4,9 +4,9 @@
 #include "convseq/answer/predictions.h"
 #include "convseq/base/file/output_file.h"
 #include "convseq/base/log.h"
-#include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/engines.h"
+#include "convseq/cli/example_progress.h"
 #include "convseq/cli/options/calibration_flags.h"
 #include "convseq/cli/options/model_task.h"
 #include "convseq/cli/options/options.h"
@@ -50,15 +50,6 @@ std::vector<std::filesystem::path> inputs_of(const EvaluateFlags& flags, const T
   return inputs;
 }
 
-// Progress, and an end where a signal came.
-std::function<void(size_t rows)> watch(std::optional<Progress>& progress, int64_t& done) {
-  return [&](size_t rows) {
-    throw_if_interrupted("evaluate: stopped; nothing was written");
-    done += static_cast<int64_t>(rows);
-    if (progress) progress->update(done);
-  };
-}
-
 void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
                         const TaskSplit& examples) {
   AnswerShape shape{.rows = std::min(flags.batches.max_rows, std::ssize(examples.sources))};
@@ -86,15 +77,9 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   const TaskSplit examples = read_split(task, split, tokenizer, flags.read);
   require_memory_for(flags, engine->config(), examples);
 
-  std::optional<Progress> progress;
-  int64_t done = 0;
-  flags.batches.on_batch = watch(progress, done);
-  const auto show = [&](const char* pass) {
-    done = 0;
-    if (flags.quiet) return;
-    progress.emplace(ProgressOptions{
-        .label = pass, .total = std::ssize(examples.examples), .unit = "examples", .first = 0});
-  };
+  ExampleProgress progress(std::ssize(examples.examples), !flags.quiet,
+                           "evaluate: stopped; nothing was written");
+  flags.batches.on_batch = [&](size_t rows) { progress.add(rows); };
   const CalibrationFlags& calibration = flags.calibration;
   TaskEvaluation found = evaluate_task(
       answerer, examples,
@@ -104,8 +89,8 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
        .token_nll = flags.token_nll,
        .calibration = stored,
        .fit = calibration.fit,
-       .on_pass = show});
-  progress.reset();
+       .on_pass = [&](const char* pass) { progress.start(pass); }});
+  progress.finish();
   if (calibration.fit.any()) {
     found.calibration.fitted = fit_record(calibration, task, split, examples.examples.size());
   }

@@ -108,7 +108,7 @@ int flushed(int code) {
 }  // namespace convseq::cli
 
 int main(int argc, char** argv) {
-  convseq::cli::stop_at_once_on_signals();
+  convseq::cli::stop_at_once_on_signals(convseq::cli::program_name());
   return convseq::cli::flushed(
       convseq::cli::run_safely(std::vector<std::string>(argv + 1, argv + argc)));
 }

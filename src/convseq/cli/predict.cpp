@@ -124,6 +124,7 @@ PredictionTotals predict_dialogue(TextReader& reader, const TaskEncoder& encoder
                                   const PredictionFormat& format) {
   PredictionTotals totals;
   for (TextRow row; reader.next(row); ask()) {
+    throw_if_interrupted("predict: stopped; nothing was written");
     const Prediction prediction = predict_row(row, encoder, predictor);
     totals.add(prediction);
     out.write(format.line(prediction));

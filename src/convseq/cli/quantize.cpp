@@ -6,9 +6,9 @@
 #include "convseq/base/file/output_folder.h"
 #include "convseq/base/log.h"
 #include "convseq/base/memory.h"
-#include "convseq/base/progress.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/engines.h"
+#include "convseq/cli/example_progress.h"
 #include "convseq/cli/options/model_task.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/task_flags.h"
@@ -53,20 +53,12 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
   const auto engine = load_engine(folder, flags.engine);
   const Tokenizer tokenizer = Tokenizer::load(folder);
   TaskAnswerer answerer(*engine, tokenizer, task, usual_answer(engine->config(), task));
-  std::optional<Progress> progress;
-  if (!flags.quiet) {
-    progress.emplace(ProgressOptions{
-        .label = pass, .total = std::ssize(examples.examples), .unit = "examples", .first = 0});
-  }
-  int64_t done = 0;
-  const auto on_batch = [&](size_t rows) {
-    throw_if_interrupted("quantize: stopped while evaluating");
-    done += static_cast<int64_t>(rows);
-    if (progress) progress->update(done);
-  };
+  ExampleProgress progress(std::ssize(examples.examples), !flags.quiet,
+                           "quantize: stopped while evaluating");
+  progress.start(pass);
   return evaluate_task(
       answerer, examples,
-      {.batches = {.on_batch = on_batch},
+      {.batches = {.on_batch = [&](size_t rows) { progress.add(rows); }},
        .bootstrap = flags.bootstrap,
        .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
        .calibration = plan.calibration});
@@ -93,11 +85,9 @@ void compare(QuantizeFlags& flags, Comparison& result) {
       read_split(task, result.split, Tokenizer::load(flags.model), flags.read);
   result.before = answered(flags.model, "before", result, examples, flags);
   result.after = answered(flags.out, "after", result, examples, flags);
-  result.difference =
-      score_difference(result.after.outcomes, result.before.outcomes,
-                       {.metrics = task.metrics,
-                        .labels = {.all = task.labels, .positive = task.positive_label},
-                        .bootstrap = flags.bootstrap});
+  result.difference = score_difference(
+      result.after.outcomes, result.before.outcomes,
+      {.metrics = task.metrics, .labels = label_set_of(task), .bootstrap = flags.bootstrap});
   for (size_t i = 0; i < examples.examples.size(); ++i) {
     result.changed_answers +=
         result.before.outcomes[i].prediction != result.after.outcomes[i].prediction ? 1 : 0;

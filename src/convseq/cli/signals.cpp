@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <cstring>
 
 namespace convseq::cli {
 namespace {
@@ -13,22 +15,24 @@ namespace {
 // The kernel chooses the thread that runs the handler, while another polls.
 std::atomic<bool> signalled = false;
 std::atomic<bool> polled = false;
-std::atomic<bool> on_terminal = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // else no signal handler may use it
+
+// "PROGRAM: stopped"; a signal handler may not make it. On a terminal the cursor may be behind a
+// progress bar.
+std::array<char, 64> line{};
 
 // Calls only what a signal handler may call.
 void on_signal(int) {
   if (polled && !signalled.exchange(true)) return;
-  // On a terminal the cursor may be behind a progress bar.
-  const std::string_view line = on_terminal ? "\nconvseq: stopped\n" : "convseq: stopped\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), ::strlen(line.data()));
   std::_Exit(kStoppedExitCode);
 }
 
 }  // namespace
 
-void stop_at_once_on_signals() {
-  on_terminal = ::isatty(STDERR_FILENO) == 1;
+void stop_at_once_on_signals(const char* program) {
+  std::snprintf(line.data(), line.size(), "%s%s: stopped\n",
+                ::isatty(STDERR_FILENO) == 1 ? "\n" : "", program);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_signal);
 }
 

@@ -10,7 +10,7 @@ constexpr int kStoppedExitCode = 130;
 
 // main() calls this: until a command polls, a signal ends the program immediately. Phases that do
 // not poll have no temporary files.
-void stop_at_once_on_signals();
+void stop_at_once_on_signals(const char* program);
 
 // From here on the first signal only makes interrupted() true, for the command to end cleanly and
 // throw Stopped.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "convseq/base/start_threads.h"
+
 namespace convseq {
 
 struct PrefetcherOptions {
@@ -34,19 +36,12 @@ class Prefetcher {
       : draw_(std::move(draw)),
         make_(std::move(make)),
         slots_(std::max<size_t>(options.capacity, 1)) {
-    for (size_t i = 0; i < std::max<size_t>(options.threads, 1); ++i) {
-      threads_.emplace_back([this] { work(); });
-    }
+    start_threads(
+        threads_, std::max<size_t>(options.threads, 1), [this](size_t) { work(); },
+        [this] { stop(); });
   }
 
-  ~Prefetcher() {
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-    }
-    room_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~Prefetcher() { stop(); }
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
@@ -66,6 +61,15 @@ class Prefetcher {
   }
 
  private:
+  void stop() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+    }
+    room_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   struct Slot {
     bool ready = false;
     std::optional<Result> result;  // empty without an error: the end

@@ -1,5 +1,6 @@
 #include "convseq/dist/rendezvous.h"
 
+#include <charconv>
 #include <chrono>
 #include <thread>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -10,8 +11,11 @@ namespace convseq {
 namespace {
 
 uint16_t port_of(const std::string& text) {
-  const int port = std::atoi(text.c_str());
-  require(port > 0 && port < 65536, "MASTER_PORT is \"{}\"; allowed: 1 to 65535", text);
+  int port = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  require(error == std::errc{} && stop == end && port > 0 && port < 65536,
+          "MASTER_PORT is \"{}\"; allowed: 1 to 65535", text);
   return static_cast<uint16_t>(port);
 }
 

@@ -32,6 +32,10 @@ void require_probabilities(Metric metric, std::span<const Outcome> outcomes,
 
 }  // namespace
 
+LabelSet label_set_of(const Task& task) {
+  return {.all = task.labels, .positive = task.positive_label, .kind = task.label_kind};
+}
+
 Statistic statistic_of(Metric metric, std::span<const Outcome> outcomes, const LabelSet& labels) {
   if (needs_probabilities(metric)) require_probabilities(metric, outcomes, labels);
   switch (metric) {

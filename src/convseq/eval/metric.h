@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "convseq/data/task/label_kind.h"
-#include "convseq/data/task/metric.h"
+#include "convseq/data/task/task.h"
 #include "convseq/eval/bootstrap.h"
 #include "convseq/eval/outcome.h"
 
@@ -17,6 +16,7 @@ struct LabelSet {
   std::string positive = {};          // the class of Metric::F1
   LabelKind kind = LabelKind::Single;
 };
+LabelSet label_set_of(const Task& task);
 
 // The metric as a function of a sample of the outcomes. Whatever needs the texts is computed once,
 // here; `outcomes` may be destroyed afterwards.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "convseq/base/start_threads.h"
+
 namespace convseq {
 namespace {
 
@@ -41,13 +43,15 @@ int64_t usable_cores() {
 }
 
 ThreadPool::ThreadPool(int64_t threads) {
-  workers_.reserve(static_cast<size_t>(std::max<int64_t>(threads - 1, 0)));
-  for (int64_t thread = 1; thread < threads; ++thread) {
-    workers_.emplace_back([this, thread] { work(thread); });
-  }
+  const auto others = static_cast<size_t>(std::max<int64_t>(threads - 1, 0));
+  start_threads(
+      workers_, others, [this](size_t i) { work(static_cast<int64_t>(i) + 1); },
+      [this] { stop(); });
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   ends_ = true;
   started_.fetch_add(1, std::memory_order_release);
   started_.notify_all();

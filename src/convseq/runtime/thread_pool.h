@@ -48,6 +48,7 @@ class ThreadPool {
   };
 
   void start(const Phase& phase);
+  void stop();
   void work(int64_t thread);
   void run_tasks(int64_t thread);
 

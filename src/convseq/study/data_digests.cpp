@@ -37,8 +37,9 @@ std::string DataDigests::of(const fs::path& file) {
   const auto changed = fs::last_write_time(file, error).time_since_epoch().count();
   const std::string stamp = fmt::format("{} {}", size, changed);
   const std::string key = fs::absolute(file).lexically_normal().string();
-  if (const auto found = known_.find(key);
-      found != known_.end() && found->is_array() && found->size() == 2 && found->at(0) == stamp) {
+  if (const auto found = known_.find(key); found != known_.end() && found->is_array() &&
+                                           found->size() == 2 && found->at(0) == stamp &&
+                                           found->at(1).is_string()) {
     return found->at(1).get<std::string>();
   }
   const std::string digest = sha256_of_file(file);

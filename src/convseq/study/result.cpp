@@ -28,11 +28,15 @@ double number_of(const Json& json) {
   return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+bool is_pair(const Json& json) { return json.is_array() && json.size() == 2; }
+
 Curve curve_from(const JsonObject& json, const std::string& key) {
   Curve curve;
   if (!json.has(key)) return curve;
   for (const Json& point : json.json().at(key)) {
-    if (!point.is_array() || point.size() != 2) json.refuse(key, "is no list of [step, value]");
+    if (!is_pair(point) || !point[0].is_number_integer()) {
+      json.refuse(key, "is no list of [step, value]");
+    }
     curve.push_back({point[0].get<int64_t>(), number_of(point[1])});
   }
   return curve;
@@ -56,13 +60,21 @@ SplitResult split_from(const JsonObject& json) {
                     .categories = {},
                     .collapsed = json.get_or("collapsed", false),
                     .outcomes = {}};
+  if (!json.has("metrics") || !json.json().at("metrics").is_object() ||
+      json.json().at("metrics").empty()) {
+    json.refuse("metrics", "is missing; allowed: {{metric: value, …}}");
+  }
   for (const auto& [name, value] : json.json().at("metrics").items()) {
     split.metrics.emplace_back(name, number_of(value));
   }
   if (json.has("categories")) {
     for (const auto& [name, value] : json.json().at("categories").items()) {
-      split.categories[name] = number_of(value.at(0));
-      split.category_examples[name] = value.at(1).get<int64_t>();
+      if (!is_pair(value) || !value[1].is_number_integer()) {
+        json.refuse("categories", "is {}; allowed: {{category: [value, examples], …}}",
+                    brief_value(value));
+      }
+      split.categories[name] = number_of(value[0]);
+      split.category_examples[name] = value[1].get<int64_t>();
     }
   }
   if (json.has("outcomes")) {
@@ -96,11 +108,6 @@ Curve thinned(const Curve& curve, size_t most) {
   Curve kept;
   for (size_t i = 0; i < most; ++i) kept.push_back(curve[i * (curve.size() - 1) / (most - 1)]);
   return kept;
-}
-
-bool CellResult::collapsed() const {
-  return std::any_of(splits.begin(), splits.end(),
-                     [](const auto& split) { return split.second.collapsed; });
 }
 
 Json CellResult::to_json() const {

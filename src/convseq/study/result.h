@@ -86,7 +86,6 @@ struct CellResult {
   std::string commit = {}, device = {}, precision = {};
   std::string finished = {};  // "2026-11-18T05:10:07Z"
 
-  bool collapsed() const;  // on a split that was scored
   Json to_json() const;
   static CellResult from_json(const JsonObject& json);
   bool operator==(const CellResult&) const = default;

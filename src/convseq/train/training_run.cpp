@@ -108,14 +108,15 @@ void TrainingRun::check_best() {
   best_is_gone_ = true;
 }
 
-// The first step is not timed, because libraries initialise themselves in it.
+// Two steps are not timed: in the first one libraries initialise themselves, or the step is
+// captured.
 TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
   constexpr int kTimedSteps = 3;
   const int64_t first_step = state_.step;
   TrainingBatch batch = lesson.next();
-  for (int i = 0; i <= kTimedSteps; ++i) {
+  for (int i = -2; i < kTimedSteps; ++i) {
+    if (i <= 0) meter_.emplace(options_.device, 1);
     start_step(batch);
-    if (i <= 1) meter_.emplace(options_.device, 1);
     finish_step();
     // A captured step is fast from its second time on, so there one batch stands for all.
     if (!step_->runs_ahead()) batch = lesson.next();
@@ -285,7 +286,9 @@ bool TrainingRun::agree(bool wish) {
 void TrainingRun::validate(Lesson& lesson) {
   const Validation found = lesson.validate(*model_);
   const std::optional<double>& best = state_.best_validation;
-  const bool better = !best || (found.higher_is_better ? found.score > *best : found.score < *best);
+  const bool improves =
+      !best || (found.higher_is_better ? found.score > *best : found.score < *best);
+  const bool better = std::isfinite(found.score) && improves;
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
   if (better) state_.best_validation = found.score;
   if (!writes()) return;

@@ -90,6 +90,14 @@ TEST_F(TokenizeJob, GoesOnWhereItWasStopped) {
             read_text_file(folder / "whole" / "manifest.json"));
 }
 
+TEST_F(TokenizeJob, MayBeStoppedBeforeItsFirstShard) {
+  TokenizeOptions stopped = options("stopped");
+  stopped.stop = [] { return true; };
+  const ShardManifest manifest = tokenize_corpus(tokenizer, stopped);
+  EXPECT_FALSE(manifest.complete);
+  EXPECT_TRUE(manifest.shards.empty());
+}
+
 TEST_F(TokenizeJob, CountsEachBadLineOnceThoughItWasStopped) {
   std::string lines;
   for (uint64_t i = 0; i < 2000; ++i) {

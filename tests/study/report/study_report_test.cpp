@@ -223,6 +223,9 @@ TEST(StudyReport, ShowsOfABenchmarkOnACpuTheAnswersOnly) {
                                           {"kernel_copy", "GB/s"}}) {
     rows.push_back({{"name", name}, {"unit", unit}, {"value", 1}});
   }
+  for (const Json& other : {Json(7), Json{{"name", 3}, {"value", 1}}, Json{{"value", "x"}}}) {
+    rows.push_back(other);
+  }
   input.benches = {{"cpu.json", {{"results", rows}}}};
   const std::string text = to_markdown(study_document(input));
   const size_t start = text.find("**Answers on a CPU (cpu.json)**");

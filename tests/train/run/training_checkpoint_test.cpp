@@ -49,4 +49,11 @@ TEST_F(PoisonedCheckpoint, AloneIsRefused) {
   EXPECT_THROW(checkpoints_.load_latest(config_), Error);
 }
 
+TEST(TrainingState, IsReadBackWhereTheBestValidationIsNoNumber) {
+  const TrainingState state{.step = 1, .best_validation = std::nan(""), .cursor = nullptr};
+  const TrainingState found = training_state_from({to_json(state), "state"});
+  EXPECT_EQ(found.step, 1);
+  EXPECT_FALSE(found.best_validation);
+}
+
 }  // namespace convseq

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
+#include <vector>
 
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/system_error.h"
@@ -29,9 +29,14 @@ std::string read_text_file(const std::filesystem::path& path) {
   require(!std::filesystem::is_directory(path), "{}: is a folder, not a file", path.string());
   std::ifstream file(path, std::ios::binary);
   if (!file.is_open()) fail_to("open", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text;
+  std::vector<char> block(1 << 16);
+  do {
+    file.read(block.data(), std::ssize(block));
+    text.append(block.data(), static_cast<size_t>(file.gcount()));
+  } while (file);
+  if (file.bad()) fail_to("read", path);
+  return text;
 }
 
 Json parse_json(std::string_view text, const std::string& origin) try {

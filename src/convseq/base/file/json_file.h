@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "convseq/base/enum_names.h"
@@ -70,7 +72,12 @@ class JsonObject {
       return found.get<bool>();
     } else if constexpr (std::is_integral_v<T>) {
       if (!is_int64(found)) refuse(key, "is {}; allowed: a whole number", brief_value(found));
-      return static_cast<T>(found.get<int64_t>());
+      const auto value = found.get<int64_t>();
+      if (!std::in_range<T>(value)) {
+        using Limits = std::numeric_limits<T>;
+        refuse(key, "is {}; allowed: {} to {}", value, Limits::min(), Limits::max());
+      }
+      return static_cast<T>(value);
     } else if constexpr (std::is_floating_point_v<T>) {
       if (!found.is_number()) refuse(key, "is {}; allowed: a number", brief_value(found));
       return found.get<T>();

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "convseq/base/crc32c.h"
-#include "convseq/base/error.h"
+#include "convseq/base/file/system_error.h"
 #include "convseq/base/metrics/protobuf.h"
 
 namespace convseq {
@@ -60,7 +60,7 @@ int64_t microseconds(Time time) {
 fs::path new_file(const fs::path& folder, Time now) {
   std::error_code error;
   fs::create_directories(folder, error);
-  require(!error, "{}: cannot create: {}", folder.string(), error.message());
+  if (error) fail_to("create", folder, error.value());
   const int64_t micros = microseconds(now);
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};

@@ -2,11 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "convseq/base/checksum.h"
+#include "convseq/base/file/system_error.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -23,7 +22,8 @@ uint32_t sample_of(const fs::path& path, int64_t bytes) {
     sample.resize(before + static_cast<size_t>(count));
     file.seekg(begin);
     file.read(sample.data() + before, count);
-    require(file.good(), "{}: cannot read: {}", path.string(), std::strerror(errno));
+    if (file.eof()) fail("{}: became shorter while it was read", path.string());
+    if (!file.good()) fail_to("read", path);
   };
   if (bytes <= kBlock * kBlocks) {
     read(0, bytes);

@@ -49,7 +49,10 @@ class RawFile {
     while (end_ < wanted) {
       const ssize_t got = ::read(file_, buffer_.data() + end_, buffer_.size() - end_);
       if (got < 0 && errno == EINTR) continue;
-      require(got >= 0, "cannot read: {}", std::strerror(errno));
+      if (got < 0) {
+        throw Error(fmt::format("cannot read: {}", std::strerror(errno)),
+                    cause_of({errno, std::generic_category()}));
+      }
       if (got == 0) return;
       end_ += static_cast<size_t>(got);
     }

@@ -94,7 +94,9 @@ Json to_json(const TrainingState& state) {
                {"validations_since_best", state.validations_since_best},
                {"cursor", state.cursor}};
   if (std::isfinite(state.loss)) json["loss"] = state.loss;
-  if (state.best_validation) json["best_validation"] = *state.best_validation;
+  if (state.best_validation && std::isfinite(*state.best_validation)) {
+    json["best_validation"] = *state.best_validation;
+  }
   return json;
 }
 

@@ -38,8 +38,13 @@ struct BenchRow {
 std::vector<BenchRow> rows_of(const BenchFile& file) {
   std::vector<BenchRow> rows;
   for (const Json& row : file.json.at("results")) {
-    if (!row.contains("value") || !row["value"].is_number()) continue;
-    rows.push_back({row.value("name", ""), row.value("unit", ""), row["value"].get<double>()});
+    const auto is = [&](const char* key, bool (Json::*type)() const noexcept) {
+      return row.is_object() && row.contains(key) && (row[key].*type)();
+    };
+    if (!is("value", &Json::is_number) || !is("name", &Json::is_string)) continue;
+    rows.push_back({row["name"].get<std::string>(),
+                    is("unit", &Json::is_string) ? row["unit"].get<std::string>() : "",
+                    row["value"].get<double>()});
   }
   return rows;
 }
