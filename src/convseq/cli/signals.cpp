@@ -19,19 +19,20 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // else no signal handle
 
 // "PROGRAM: stopped"; a signal handler may not make it. On a terminal the cursor may be behind a
 // progress bar.
-std::array<char, 64> line{};
+std::array<char, 64> stop_line{};
 
 // Calls only what a signal handler may call.
 void on_signal(int) {
   if (polled && !signalled.exchange(true)) return;
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), ::strlen(line.data()));
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, stop_line.data(), ::strlen(stop_line.data()));
   std::_Exit(kStoppedExitCode);
 }
 
 }  // namespace
 
 void stop_at_once_on_signals(const char* program) {
-  std::snprintf(line.data(), line.size(), "%s%s: stopped\n",
+  std::snprintf(stop_line.data(), stop_line.size(), "%s%s: stopped\n",
                 ::isatty(STDERR_FILENO) == 1 ? "\n" : "", program);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_signal);
 }

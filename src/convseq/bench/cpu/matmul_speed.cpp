@@ -19,9 +19,9 @@ std::vector<float> random_values(int64_t count) {
 }
 
 // Rows, weights and outputs of one matmul, packed.
-class Matmul {
+class PackedMatmul {
  public:
-  explicit Matmul(const MatmulSpeed& speed)
+  explicit PackedMatmul(const MatmulSpeed& speed)
       : matrix_{{.outputs = speed.outputs,
                  .inputs = speed.inputs,
                  .type = weight_type(speed.precision, kernels::WeightType::Fp32)},
@@ -62,7 +62,7 @@ std::vector<MatmulSpeed> measure_matmuls(const std::vector<CpuPrecision>& precis
                                                            .inputs = down ? kHidden : kWidth,
                                                            .outputs = down ? kWidth : kHidden});
       peaks.measure(precision);
-      const Matmul matmul(speed);
+      const PackedMatmul matmul(speed);
       const double ms = median_ms([&] { matmul.run(); }, seconds);
       peaks.measure(precision);
       speed.gigaops = 2e-6 * static_cast<double>(speed.rows * speed.inputs * speed.outputs) / ms;
