@@ -56,8 +56,10 @@ TEST(Rendezvous, SaysWhatIsMissing) {
   EXPECT_EQ(message_of<Error>(
                 [&] { share_over_tcp("", launch, [](const char*) { return std::nullopt; }); }),
             "2 processes, but MASTER_ADDR and MASTER_PORT do not say where rank 0 is");
-  EXPECT_EQ(message_of<Error>([&] { share_over_tcp("", launch, environment_with("x")); }),
-            "MASTER_PORT is \"x\"; allowed: 1 to 65535");
+  for (const std::string port : {"x", "29500abc"}) {
+    EXPECT_EQ(message_of<Error>([&] { share_over_tcp("", launch, environment_with(port)); }),
+              "MASTER_PORT is \"" + port + "\"; allowed: 1 to 65535");
+  }
 }
 
 }  // namespace convseq

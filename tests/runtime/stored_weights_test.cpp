@@ -86,7 +86,7 @@ TEST(StoredWeights, RefuseWhatIsNotTheModel) {
 
   file = good;
   file.set("encoder.norm.bias", TensorType::I32, {12}, std::vector<int32_t>(12));
-  EXPECT_NE(refusal(file).find("encoder.norm.bias holds no floating-point numbers"),
+  EXPECT_NE(refusal(file).find("encoder.norm.bias holds no floating-point numbers (type I32)"),
             std::string::npos);
 
   file = good;

@@ -24,15 +24,20 @@ constexpr Variables kVariables[] = {
 };
 
 int number(const char* name, const std::string& text) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  require(error == std::errc{} && stop == end && value >= 0,
-          "{} is \"{}\"; allowed: a whole number", name, text);
-  return value;
+  const auto value = number_of(text);
+  require(value && *value >= 0, "{} is \"{}\"; allowed: a whole number", name, text);
+  return *value;
 }
 
 }  // namespace
+
+std::optional<int> number_of(const std::string& text) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
 
 std::optional<std::string> process_environment(const char* name) {
   const char* value = std::getenv(name);

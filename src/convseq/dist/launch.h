@@ -29,6 +29,9 @@ struct Launch {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> process_environment(const char* name);
 
+// The number that is the whole of a text.
+std::optional<int> number_of(const std::string& text);
+
 // Read from the environment variables of mpirun, srun or torchrun; one process if none is set.
 Launch find_launch(const Environment& environment = process_environment);
 

@@ -1,6 +1,5 @@
 #include "convseq/dist/rendezvous.h"
 
-#include <charconv>
 #include <chrono>
 #include <thread>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -11,12 +10,9 @@ namespace convseq {
 namespace {
 
 uint16_t port_of(const std::string& text) {
-  int port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  require(error == std::errc{} && stop == end && port > 0 && port < 65536,
-          "MASTER_PORT is \"{}\"; allowed: 1 to 65535", text);
-  return static_cast<uint16_t>(port);
+  const auto port = number_of(text);
+  require(port && *port > 0 && *port < 65536, "MASTER_PORT is \"{}\"; allowed: 1 to 65535", text);
+  return static_cast<uint16_t>(*port);
 }
 
 }  // namespace

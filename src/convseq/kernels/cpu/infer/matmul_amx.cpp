@@ -148,7 +148,6 @@ struct Block {
     unroll<kSumTiles>([&](auto i) CONVSEQ_LAMBDA { store<i.kValue>(); });
     if (tiles > 0) next = 0;
     write(task);
-    tiles = 0;
   }
 };
 
