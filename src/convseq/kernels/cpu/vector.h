@@ -281,11 +281,11 @@ CONVSEQ_INLINE void for_vectors(int64_t begin, int64_t end, const F& f) {
 }
 
 template <class T>
-CONVSEQ_INLINE T smaller(T a, T b) {
+CONVSEQ_INLINE constexpr T smaller(T a, T b) {
   return b < a ? b : a;
 }
 template <class T>
-CONVSEQ_INLINE T larger(T a, T b) {
+CONVSEQ_INLINE constexpr T larger(T a, T b) {
   return a < b ? b : a;
 }
 

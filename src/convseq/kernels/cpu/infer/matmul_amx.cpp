@@ -191,11 +191,13 @@ void multiply_panels(const MatmulTask& task, int64_t begin, int64_t end) {
       for (int64_t row = first; row < last; row += kRows) {
         const int64_t rows = smaller<int64_t>(kRows, last - row);
         for (int64_t column = left; column < right; column += kColumns) {
-          if (rows > kTile) {
-            block.template multiply<kRowTiles>(task, row, rows, column, prefetch);
-          } else {
-            block.template multiply<1>(task, row, rows, column, prefetch);
+          if constexpr (kRowTiles > 1) {
+            if (rows > kTile) {
+              block.template multiply<kRowTiles>(task, row, rows, column, prefetch);
+              continue;
+            }
           }
+          block.template multiply<1>(task, row, rows, column, prefetch);
         }
       }
     }

@@ -59,7 +59,7 @@ CONVSEQ_INLINE void store_quantised(T* to, const float* x, float inverse, int of
 template <int G, class T, class Store>
 CONVSEQ_INLINE void pack_groups(const RowBuffer& buffer, int64_t row, const float* x, int64_t count,
                                 const Store& store) {
-  constexpr int kWidth = G < 16 ? G : 16;
+  constexpr int kWidth = smaller(G, 16);
   const int64_t tile = buffer.format.row_tile, slot = row % tile;
   T* to = reinterpret_cast<T*>(buffer.rows) + (row - slot) * buffer.row_stride + slot * G;
   const auto pack_group = [&](const float* from) CONVSEQ_LAMBDA {
