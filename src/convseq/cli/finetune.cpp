@@ -34,6 +34,8 @@ void set_weights(const std::vector<std::string>& given, FinetuneOptions& options
             each);
     options.class_weights[weight.name] = *weight.number;
   }
+  require(!options.balance_classes || options.class_weights.empty(),
+          "--class-weights: either balanced or LABEL=NUMBER, not both");
 }
 
 // A pre-trained folder brings its config and tokenizer; a preset wants a tokenizer.

@@ -50,6 +50,8 @@ struct FinetuneOptions : TrainingOptions {
   std::function<TaskSplit(const Task&, const std::string& split, const Tokenizer&,
                           const TaskSplitOptions&)>
       read = read_split;
+
+  bool is_multi_label() const { return task.label_kind == LabelKind::Multi; }
 };
 
 struct FinetuneSummary {

@@ -25,6 +25,9 @@ void check_vocabulary(const PretrainOptions& options, const Vocabulary& vocabula
 }
 
 void check(const PretrainOptions& options, int processes) {
+  require(options.model.decoder_layers > 0 && options.model.classes == 0,
+          "the model has a classification head; pre-training wants one with a decoder and without "
+          "a head");
   check_batch(options.corpus.batch_rows, processes);
   std::vector<std::string> corpora;
   for (const CorpusShare& share : options.corpus.corpora) corpora.push_back(share.corpus);

@@ -187,6 +187,8 @@ TEST(FinetuneCommand, RefusesToGoOnAsAnotherRunAndLosesNothing) {
       {{{"--weight-decay", "0.1"}}, "weight decay 0, this run has 0.1"},
       {{{"--batch", "4"}}, "batch 8, this run has 4"},
       {{{"--train-limit", "32"}}, "examples 64 ("},
+      {{{"--metrics", "matthews"}}, "metric accuracy, this run has matthews"},
+      {{{"--validation-limit", "8"}}, "validation data "},
   };
   for (Refusal each : table) {
     each.flags.insert({"--from", trained()});
@@ -220,6 +222,10 @@ TEST(FinetuneCommand, RefusesBadInputAndMakesNothing) {
       {"pair_1",
        {with({{"--class-weights", "yes=0"}}), "--class-weights yes=0: must be more than 0"}},
       {"pair_1", {with({{"--class-weights", "yes=much"}}), "--class-weights yes=much"}},
+      {"pair_1",
+       {with({{"--class-weights", "balanced,yes=2"}}),
+        "either balanced or LABEL=NUMBER, not both"}},
+      {"pair_1", {with({{"--test", none}}), none + ": no such file"}},
       {"pair_1", {with({{"--held-out", "1"}}), "--held-out: 1; allowed: a number, 0 to 0.99"}},
       {"pair_1", {with({{"--batch", "0"}}), "--batch: 0; allowed: 1 to 1000000000"}},
       {"pair_1", {with({{"--what", "3"}}), "--what"}},

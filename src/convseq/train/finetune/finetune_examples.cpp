@@ -1,4 +1,4 @@
-#include "convseq/train/finetune_examples.h"
+#include "convseq/train/finetune/finetune_examples.h"
 
 #include <torch/types.h>
 
