@@ -53,6 +53,8 @@ TEST(LineReader, ReadsCompressedFilesAlsoInSeveralParts) {
   EXPECT_EQ(lines_of(folder.file("b.gz", gzip(head) + gzip("") + gzip(tail))), expected);
   EXPECT_EQ(lines_of(folder.file("a.zst", zstd(text))), expected);
   EXPECT_EQ(lines_of(folder.file("b.zst", zstd(head) + zstd("") + zstd(tail))), expected);
+  const std::string skipped("\x50\x2A\x4D\x18\x03\x00\x00\x00pad", 11);  // as pzstd writes them
+  EXPECT_EQ(lines_of(folder.file("c.zst", skipped + zstd(head) + skipped + zstd(tail))), expected);
   EXPECT_EQ(lines_of(folder.file("unnamed", gzip(text))), expected) << "told by the first bytes";
 }
 

@@ -132,6 +132,19 @@ TEST(TaskEncoder, GoesOnWithTheOtherFieldWhereTheNamedOneIsUsedUp) {
   EXPECT_EQ(ids.source.size(), 30u);
 }
 
+TEST(TaskEncoder, AnEnormousTextIsCutAsALongOneAndItsTokensAreCounted) {
+  const Tokenizer tokenizer = small_tokenizer();
+  const Task task = pair_task("premise", 40);
+  const TaskEncoder encoder(task, tokenizer);
+  const auto source_of = [&](int words) {
+    return encoder.encode_source(pair(task, repeated("é漢 river", words), "so").source);
+  };
+  const auto longer = source_of(1'000), enormous = source_of(100'000);  // 12 kB and 1.2 MB
+  EXPECT_EQ(enormous.ids, longer.ids);
+  EXPECT_NEAR(static_cast<double>(enormous.tokens_cut) / static_cast<double>(longer.tokens_cut),
+              100.0, 4.0);
+}
+
 TEST(TaskEncoder, LabelsThatWouldBeCutAreRefusedByName) {
   Task task = ad_hoc_task("{text}", "{label}", {{"all", {"a.csv"}}});
   task.max_target_tokens = 2;

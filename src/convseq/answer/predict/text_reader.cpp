@@ -50,6 +50,7 @@ TextReader::TextReader(const std::filesystem::path& file, const TextReaderOption
                     .needed = columns_of(options_),
                     .form = options_.form,
                     .line_column = line_column(options_),
+                    .may_be_empty = true,
                     .lines = {.bad_lines = &bad_lines_}}) {}
 
 bool TextReader::next(TextRow& row) {

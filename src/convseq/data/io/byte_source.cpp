@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kGzipMagic("\x1F\x8B", 2);
 constexpr std::string_view kZstdMagic("\x28\xB5\x2F\xFD", 4);
+constexpr std::string_view kPzstdMagic("\x50\x2A\x4D\x18", 4);  // of a frame that is skipped
 
 // A file descriptor with a look at the bytes to come.
 class RawFile {
@@ -188,7 +189,7 @@ std::string uncompressed_extension(const fs::path& file) {
 std::unique_ptr<ByteSource> ByteSource::open(const fs::path& path) {
   auto file = std::make_unique<RawFile>(path);
   const bool gzip = file->begins_with(kGzipMagic);
-  const bool zstd = file->begins_with(kZstdMagic);
+  const bool zstd = file->begins_with(kZstdMagic) || file->begins_with(kPzstdMagic);
   require(gzip || lower_extension(path) != ".gz", "{}: is not gzip", path.string());
   require(zstd || lower_extension(path) != ".zst", "{}: is not zstd", path.string());
   if (gzip) return std::make_unique<GzipSource>(std::move(file));

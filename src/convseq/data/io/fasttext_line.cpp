@@ -19,8 +19,6 @@ FastTextLine FastTextLine::parse(std::string_view line) {
     }
     line.remove_prefix(next);
   }
-  require(!labels.empty(), "has no {}; fastText's lines begin with one: {}good A fine film.",
-          kPrefix, kPrefix);
   return {.labels = std::move(labels), .text = trimmed(text)};
 }
 

@@ -12,6 +12,13 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
 
+std::string utf8_problem(std::string_view line) {
+  const auto invalid = find_invalid_utf8(line);
+  if (!invalid) return "";
+  return fmt::format("not UTF-8: byte {} of the line is 0x{:02X}", *invalid + 1,
+                     static_cast<unsigned char>(line[*invalid]));
+}
+
 LineReader::LineReader(std::filesystem::path path, LineReaderOptions options)
     : path_(std::move(path)),
       max_line_bytes_(options.max_line_bytes),
@@ -35,9 +42,8 @@ bool LineReader::next(std::string& line) {
       done_ = true;
     } else if (got == Got::LongLine) {
       report(Error(fmt::format("a line of more than {} bytes", max_line_bytes_)));
-    } else if (const auto invalid = find_invalid_utf8(line)) {
-      report(Error(fmt::format("not UTF-8: byte {} of the line is 0x{:02X}", *invalid + 1,
-                               static_cast<unsigned char>(line[*invalid]))));
+    } else if (const auto problem = checks_utf8_ ? utf8_problem(line) : ""; !problem.empty()) {
+      report(Error(problem));
     } else {
       return true;
     }

@@ -19,6 +19,9 @@ struct LineReaderOptions {
 
 bool is_blank(std::string_view line);  // nothing but spaces and tabs
 
+// "not UTF-8: byte 3 of the line is 0xEF"; empty: it is UTF-8.
+std::string utf8_problem(std::string_view line);
+
 // The lines of a file, plain or compressed, or of standard input for "-"; "\n" or "\r\n" ends one,
 // a byte order mark is dropped. A line that is too long, or is not UTF-8, is bad; so is the place
 // where a compressed stream breaks, and nothing is read past it.
@@ -28,6 +31,8 @@ class LineReader {
 
   bool next(std::string& line);  // false at the end
   void skip(int64_t lines);      // without checking them
+  // A caller that puts lines together to records checks those, so that none begins in another.
+  void check_utf8(bool check) { checks_utf8_ = check; }
 
   int64_t file_position() const { return source_->file_position(); }
   int64_t line_number() const { return line_number_; }       // of the last line; the first is 1
@@ -53,6 +58,7 @@ class LineReader {
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
   int64_t line_number_ = 0;
+  bool checks_utf8_ = true;
   bool done_ = false;
 };
 

@@ -107,14 +107,15 @@ bool TableReader::next(Row& row) {
       report(error);
     }
   }
-  const bool may_be_empty = !options_.line_column.empty();
-  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_ && !may_be_empty) {
+  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_ &&
+      !options_.may_be_empty) {
     report(Error("the file holds no row"));
   }
   return false;
 }
 
 bool TableReader::next_line() {
+  lines_.check_utf8(form_ != TableForm::Csv);
   while (lines_.next(line_)) {
     first_line_ = lines_.line_number();
     // In CSV and TSV a line of white space may be a row of empty fields.
@@ -139,6 +140,9 @@ void TableReader::take_row(Row& row) {
   }
   if (form_ == TableForm::FastText) {
     FastTextLine line = FastTextLine::parse(line_);
+    require(options_.label_lists || !line.labels.empty(),
+            "has no {}; fastText's lines begin with one: {}good A fine film.",
+            FastTextLine::kPrefix, FastTextLine::kPrefix);
     require(options_.label_lists || line.labels.size() == 1,
             "has {} labels ({}); several labels per text need a task with label_kind multi",
             line.labels.size(), fmt::join(line.labels, ", "));
@@ -201,6 +205,7 @@ char TableReader::delimiter_of_first_line() const {
 std::vector<std::string> TableReader::take_record() {
   if (form_ == TableForm::Tsv) return split_at_tabs(line_);
   CsvRecord record(delimiter_);
+  std::string problem = utf8_problem(line_);
   bool whole = true;
   while (!record.add_line(line_)) {
     const int64_t expected = lines_.line_number() + 1;
@@ -209,7 +214,11 @@ std::vector<std::string> TableReader::take_record() {
             options_.lines.max_line_bytes, lines_.line_number());
     require(lines_.next(line_), "a quoted field has no end, up to line {}", lines_.line_number());
     whole = whole && lines_.line_number() == expected;
+    if (!problem.empty()) continue;
+    problem = utf8_problem(line_);
+    if (!problem.empty()) problem = fmt::format("line {}: {}", lines_.line_number(), problem);
   }
+  require(problem.empty(), "{}", problem);
   require(whole, "a line within the record is bad");
   return std::move(record.fields());
 }

@@ -28,6 +28,7 @@ struct TableReaderOptions {
   // CSV or TSV has plain lines, empty ones included; so has standard input that does not begin with
   // a JSON object; and a file without rows is no error.
   std::string line_column;
+  bool may_be_empty = false;  // a file without rows is no Error
   LineReaderOptions lines;
 };
 
@@ -35,7 +36,7 @@ struct TableReaderOptions {
 // included, separated by commas or, as the first line tells, by semicolons), TSV (.tsv: tabs, no
 // quoting) or fastText's lines (.txt, .ft: the columns label and text), each also with .gz or .zst.
 // The format of standard input is detected from its first line. CSV and TSV begin with a header
-// line. JSON numbers and booleans become text as they are written, null an empty text.
+// line. JSON numbers and booleans become text (1.50 is "1.5"), null an empty text.
 class TableReader {
  public:
   explicit TableReader(const std::filesystem::path& file, TableReaderOptions options = {});

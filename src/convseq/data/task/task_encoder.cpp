@@ -5,6 +5,10 @@ namespace {
 
 using Span = TextTemplate::Span;
 
+// Of a longer field no more is tokenized at a time: the tokenizer takes some 250 bytes of memory
+// for each byte.
+constexpr size_t kMostFieldBytes = 256 << 10;
+
 // The tokens of `span`, as [first, last). "▁word" may begin with the space before it.
 std::pair<size_t, size_t> tokens_of(Span span, const std::vector<Token>& tokens) {
   const auto first = std::partition_point(
@@ -47,7 +51,38 @@ Example TaskEncoder::encode(const TaskExample& example) {
   return ids;
 }
 
+int64_t TaskEncoder::drop_ends_of_long_fields(TextTemplate::Rendered& source) const {
+  const auto end_of_part = [&](size_t begin, size_t last) {
+    if (last - begin <= kMostFieldBytes) return last;
+    size_t end = begin + kMostFieldBytes;
+    while (end > begin && (static_cast<unsigned char>(source.text[end]) & 0xC0) == 0x80) --end;
+    return end;
+  };
+  int64_t dropped = 0;
+  for (size_t i = 0; i < source.spans.size(); ++i) {
+    const Span field = source.spans[i];
+    const size_t kept = end_of_part(field.begin, field.end);
+    for (size_t begin = kept; begin < field.end;) {
+      const size_t end = end_of_part(begin, field.end);
+      dropped += std::ssize(tokenizer_.encode(source.text.substr(begin, end - begin)));
+      begin = end;
+    }
+    erase(source, kept, field.end);
+  }
+  return dropped;
+}
+
 TaskEncoder::Source TaskEncoder::encode_source(const TextTemplate::Rendered& text) const {
+  const bool is_long = std::any_of(text.spans.begin(), text.spans.end(), [](Span field) {
+    return field.end - field.begin > kMostFieldBytes;
+  });
+  if (is_long) {
+    TextTemplate::Rendered shorter = text;
+    const int64_t dropped = drop_ends_of_long_fields(shorter);
+    Source source = encode_source(shorter);
+    source.tokens_cut += dropped;
+    return source;
+  }
   Source source{.ids = tokenizer_.encode(text.text), .tokens_cut = 0};
   if (const size_t whole = source.ids.size(); whole > source_limit_) {
     source.ids = fit(text);

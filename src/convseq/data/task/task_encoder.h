@@ -28,6 +28,8 @@ class TaskEncoder {
   }
 
  private:
+  // Beyond 256 KiB of a field, far more than a model reads. Returns about how many tokens they had.
+  int64_t drop_ends_of_long_fields(TextTemplate::Rendered& source) const;
   std::vector<int32_t> fit(TextTemplate::Rendered source) const;
   TextTemplate::Span field_to_cut(const std::vector<TextTemplate::Span>& spans,
                                   const std::vector<Token>& tokens) const;
