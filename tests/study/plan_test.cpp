@@ -230,6 +230,22 @@ TEST(StudyFile, UnknownKeysAndNamesAreRefusedWithTheNearestOne) {
   EXPECT_NE(refusal(study).find("did you mean synth/lexical?"), std::string::npos);
 }
 
+TEST(StudyFile, WhatCouldNotBeToldApartOrNeverRunIsRefused) {
+  Json study = small_study();
+  study["parts"].push_back(study["parts"][0]);
+  EXPECT_EQ(refusal(study), "study.json: two parts are named main");
+  study = small_study();
+  study["models"]["again"] = study["models"]["light"];
+  study["parts"][0]["models"].push_back("again");
+  EXPECT_EQ(refusal(study), "the models light and again are the same; leave one of them out");
+  study = small_study();
+  study["pretraining_jobs"] = 0;
+  EXPECT_EQ(refusal(study), "study.json: pretraining_jobs is 0; allowed: 1 and more");
+  study = small_study();
+  study.erase("learning_rates");
+  EXPECT_EQ(refusal(study), "part main: no learning_rates for light on lexical");
+}
+
 TEST(StudyFile, PretrainingNeedsOneLimit) {
   Json study = small_study();
   study["pretraining"]["tokens"] = 1000;
@@ -256,6 +272,12 @@ TEST(CellFilter, TakesCellsByTheirNames) {
   EXPECT_EQ(taken({"kind=finetune", "model=light"}), 4);
   EXPECT_EQ(taken({"kind=finetune", "mixer=attention", "start=scratch"}), 2);
   EXPECT_EQ(taken({"kind=pretrain", "kind=finetune"}), 10);
+  EXPECT_EQ(taken({"learning_rate=1e-2", "start=scratch"}),
+            taken({"learning_rate=0.01", "start=scratch"}));
+  EXPECT_GT(taken({"learning_rate=1e-2"}), 0);
+  EXPECT_NO_THROW(CellFilter({"model=light", "seed=2"}).refuse_unknown(plan));
+  EXPECT_EQ(message_of<Error>([&] { CellFilter({"model=lite"}).refuse_unknown(plan); }),
+            "only model=lite: the study has none; it has: light, transformer; did you mean light?");
   EXPECT_NE(message_of<Error>([&] { taken({"modle=light"}); }).find("did you mean model?"),
             std::string::npos);
 }

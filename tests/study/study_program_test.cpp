@@ -259,6 +259,29 @@ TEST_F(StudyProgram, AFailingCellIsReportedStopsNothingAndIsTriedAgainOnRequest)
   EXPECT_EQ(result_files(out).size(), static_cast<size_t>(testing::kSmallStudyCells) + 3);
   EXPECT_EQ(cells_in(run(out).output), 0u);
   EXPECT_NE(run(out, "--retry").output.find("failed: pretrain broken"), std::string::npos);
+  const Outcome needed = run(out, "--only model=broken,start=pretrained,kind=finetune");
+  EXPECT_EQ(needed.exit_code, 1) << "what these runs need has failed";
+  EXPECT_NE(needed.output.find("failed: pretrain broken"), std::string::npos) << needed.output;
+}
+
+TEST_F(StudyProgram, ACorpusHasEveryFileThatTheStudyNames) {
+  Json study = small_study();
+  study["data"] = folder_.path().string();
+  const Json files = {"books.jsonl", "dev-blog.jsonl", "validation.jsonl"};
+  for (const Json& file : files) {
+    folder_.file(file.get<std::string>(), "{\"text\": \"a few words of plain text\"}\n");
+  }
+  study["corpora"]["own"]["train"] = files;
+  study["parts"][0]["corpus"] = "own";
+  write_study(study);
+  const fs::path out = folder_ / "out";
+  ASSERT_EQ(run(out, "--only kind=shards").exit_code, 0);
+  size_t most = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(out / "cells")) {
+    if (entry.path().filename() != "manifest.json") continue;
+    most = std::max(most, read_json_file(entry.path()).at("corpus").size());
+  }
+  EXPECT_EQ(most, files.size()) << "also those that look like held-out data";
 }
 
 TEST_F(StudyProgram, OnlySomeCellsAndWhatTheyNeed) {

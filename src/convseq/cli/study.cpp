@@ -47,13 +47,20 @@ struct OpenStudy {
         digests(fs::exists(folder.path()) ? folder.path() / "digests.json" : fs::path()),
         plan(study, flags.data, digests),
         only(flags.only) {
+    // Before the plan chooses by what has not failed.
+    if (flags.retry) forget_failures();
     folder.refresh(plan);
+    only.refuse_unknown(plan);
   }
 
   // Ids depend on the contents of the data, so without it no result belongs to the plan.
   void write_scores() {
     folder.refresh(plan);
     if (digests.missing().empty()) folder.write_scores(plan);
+  }
+
+  void forget_failures() {
+    for (const Cell& cell : plan.cells()) folder.forget_failure(cell.id());
   }
 
   StudyOverview overview() { return convseq::overview(plan, folder, only, digests); }
@@ -90,6 +97,14 @@ void merge_results(const StudyFlags& flags) {
   const MergeReport report =
       open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));
   for (const std::string& line : report.differences) log::warning("{}", line);
+  const auto belongs = [&](const auto& each) { return open.plan.find(each.first) != nullptr; };
+  const auto& merged = open.folder.merged();
+  if (!merged.empty() && std::none_of(merged.begin(), merged.end(), belongs)) {
+    log::warning(
+        "none of the results is of a cell of {}: they are of another study, other data or "
+        "an earlier version",
+        open.study.name);
+  }
   open.write_scores();
   fmt::print("{}: {} merged, {} already known\n", open.folder.path().string(),
              counted(report.added, "result"), report.known);
@@ -188,11 +203,7 @@ void run_study(const StudyFlags& flags) {
     fail("{}: no such data; {} names the folder that holds it", file, OptionName("data"));
   }
   end_on_signals();
-  if (flags.retry) {
-    for (const Cell& cell : open.plan.cells()) {
-      if (open.folder.has_failed(cell.id())) open.folder.forget_failure(cell.id());
-    }
-  }
+  if (flags.retry) open.forget_failures();  // of the runs at the chosen rates, too
   check_reproduction(flags, open);
   const bool work_left = !schedule(open.plan, open.folder, open.only).empty();
   if (work_left) (flags.jobs > 1 ? run_pool : run_one_worker)(flags, open);

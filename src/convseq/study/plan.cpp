@@ -55,6 +55,14 @@ std::optional<double> validation_score(const CellResult& result) {
   return !metric || higher_is_better(*metric) ? value : -value;
 }
 
+// A result has one name: under a second one it would be missing in the report.
+void refuse_second_name(const CellResult& known, const CellResult& again) {
+  require(known.model == again.model, "the models {} and {} are the same; leave one of them out",
+          known.model, again.model);
+  require(known.model.empty() || known.task == again.task,
+          "the tasks {} and {} are the same; leave one of them out", known.task, again.task);
+}
+
 }  // namespace
 
 Task find_study_task(const StudyTask& chosen, const fs::path& synth_tasks) {
@@ -110,6 +118,8 @@ void StudyPlan::add_part(const StudyPart& part, int64_t number) {
 
 void StudyPlan::add_group(const StudyPart& part, Group group) {
   const std::vector<double> rates = rates_of(study_, part, group);
+  require(!rates.empty(), "part {}: no learning_rates for {} on {}", part.name, group.model,
+          group.task);
   if (group.start != Start::Scratch) {  // these do not wait for the choice of a learning rate
     for (int64_t seed = 1; seed <= std::min(part.pretraining_seeds, group.seeds); ++seed) {
       add_pretrain(part, group, seed);
@@ -175,6 +185,7 @@ bool StudyPlan::is_chosen(const Cell& cell) const {
 std::string StudyPlan::add(CellKind kind, Json inputs, Cell cell) {
   const std::string id = cell_id(kind, inputs);
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
+    refuse_second_name(cells_[found->second].label, cell.label);
     std::vector<std::string>& parts = cells_[found->second].label.parts;
     if (std::find(parts.begin(), parts.end(), part_) == parts.end()) parts.push_back(part_);
     return id;
@@ -306,7 +317,9 @@ std::string StudyPlan::add_pretrain(const StudyPart& part, const Group& group, i
   if (self) {
     const StudyTask& task = study_.task(group.task);
     work.train = add_task_shards(task, group.task, "train");
-    work.validation = add_task_shards(task, group.task, "validation");
+    if (synth_name(task.task) || find_study_task(task, {}).has_split("validation")) {
+      work.validation = add_task_shards(task, group.task, "validation");
+    }
   } else {
     work.train = add_corpus_shards(part.corpus, false);
     work.validation = add_corpus_shards(part.corpus, true);

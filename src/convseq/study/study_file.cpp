@@ -1,6 +1,7 @@
 #include "convseq/study/study_file.h"
 
 #include <algorithm>
+#include <set>
 
 #include "convseq/base/nearest_name.h"
 #include "convseq/data/objective/make_objective.h"
@@ -161,7 +162,9 @@ const auto& find_in(const Named& entries, const std::string& name, const char* w
 
 void check_names(const Study& study, const std::string& origin) {
   try {
+    std::set<std::string> parts;
     for (const StudyPart& part : study.parts) {
+      require(parts.insert(part.name).second, "two parts are named {}", part.name);
       for (const std::string& model : part.models) study.model(model);
       for (const std::string& task : part.tasks) study.task(task);
       const bool pretrains =
@@ -226,6 +229,9 @@ Study Study::from_json(const JsonObject& json) {
         part_from({part, fmt::format("{}: part {}", json.origin(), study.parts.size() + 1)}));
   }
   study.pretraining_jobs = json.get_or("pretraining_jobs", study.pretraining_jobs);
+  if (study.pretraining_jobs < 1) {
+    json.refuse("pretraining_jobs", "is {}; allowed: 1 and more", study.pretraining_jobs);
+  }
   study.tolerance = json.get_or("tolerance", study.tolerance);
   if (json.has("speed")) {
     const JsonObject speed = inner(json, "speed");

@@ -30,6 +30,10 @@ struct Paragraph {
   bool code = false;
 };
 
+// The file of a plot: of "tokens my task.svg" "tokens_my_task.svg". Users give models and tasks any
+// names.
+std::string plot_file(std::string name);
+
 struct Plot {
   std::string name;  // of the file, "gain.svg"
   std::string caption;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
+
 #include "convseq/study/report/document.h"
 
 namespace convseq::report {
@@ -48,6 +50,14 @@ std::string markdown_of(const Plot& plot) {
 }
 
 }  // namespace
+
+std::string plot_file(std::string name) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  for (char& c : name) c = is_plain(c) ? c : '_';
+  return name;
+}
 
 std::string to_markdown(const Document& document) {
   std::string text = "# " + document.title + "\n";

@@ -5,8 +5,19 @@
 
 namespace convseq {
 
+namespace {
+
+int32_t vocab_size_of(const StudyTokenizer& tokenizer) {
+  if (tokenizer.path.empty() || !std::filesystem::exists(tokenizer.path)) {
+    return Vocabulary(tokenizer.trainer.pieces).size();
+  }
+  return Tokenizer::load(tokenizer.path).vocabulary().size();
+}
+
+}  // namespace
+
 CostModel::CostModel(const StudyPlan& plan, const StudyFolder& folder)
-    : plan_(plan), folder_(folder) {
+    : plan_(plan), folder_(folder), vocab_size_(vocab_size_of(plan.study().tokenizer)) {
   for (const Cell& cell : plan.cells()) {
     const CellResult* result = folder.result(cell.id());
     if (result == nullptr || !result->failed.empty()) continue;
@@ -73,8 +84,7 @@ CellCost CostModel::of(const Cell& cell) {
     if (rate == 0) rate = speed.pretrain_tokens_per_second;
     if (rate > 0) cost.seconds = cost.tokens / rate;
     ModelConfig model = work->model;
-    const int32_t pieces = plan_.study().tokenizer.trainer.pieces;
-    model.vocab_size = Vocabulary(pieces).size();
+    model.vocab_size = vocab_size_;
     cost.bytes = 4.0 * static_cast<double>(parameter_count(model));
   }
   if (const auto* work = std::get_if<FinetuneWork>(&cell.work)) {

@@ -35,6 +35,7 @@ class CostModel {
 
   const StudyPlan& plan_;
   const StudyFolder& folder_;
+  int32_t vocab_size_;
   std::map<std::string, Mean> means_;  // by kind, model, task
   std::map<std::string, int64_t> rows_;
 };

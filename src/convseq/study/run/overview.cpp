@@ -34,6 +34,20 @@ bool is_needed(const Cell& cell, const StudyPlan& plan, const StudyFolder& folde
   });
 }
 
+// The cells that those of the filter need, and theirs.
+std::set<std::string> needed_by(const StudyPlan& plan, const CellFilter& filter) {
+  std::set<std::string> needed;
+  const std::function<void(const Cell&)> follow = [&](const Cell& cell) {
+    for (const std::string& need : cell.needs) {
+      if (needed.insert(need).second) follow(*plan.find(need));
+    }
+  };
+  for (const Cell& cell : plan.cells()) {
+    if (filter.takes(cell)) follow(cell);
+  }
+  return needed;
+}
+
 void add(const PartOverview& part, PartOverview& total) {
   total.pretrainings += part.pretrainings;
   total.finetunings += part.finetunings;
@@ -63,8 +77,9 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   for (const StudyPart& part : plan.study().parts) {
     all.parts.push_back({.part = part.name, .question = part.question});
   }
+  const std::set<std::string> needed = needed_by(plan, filter);
   for (const Cell& cell : plan.cells()) {
-    if (!filter.takes(cell)) continue;
+    if (!filter.takes(cell) && !needed.contains(cell.id())) continue;
     PartOverview& part = part_of(cell.label.parts.front());
     const CellResult* failure = folder.failure(cell.id());
     const bool done = folder.is_done(cell.id());
@@ -72,6 +87,7 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
     if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);
+    if (!filter.takes(cell)) continue;
     if (cell.kind() != CellKind::Pretrain && cell.kind() != CellKind::Finetune) continue;
     ++(cell.kind() == CellKind::Pretrain ? part.pretrainings : part.finetunings);
     ++(done ? part.done : failed ? part.failed : running ? part.running : part.left);

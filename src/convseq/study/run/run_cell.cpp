@@ -1,5 +1,6 @@
 #include "convseq/study/run/run_cell.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "convseq/base/machine.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/tokenize_job.h"
+#include "convseq/data/io/byte_source.h"
 #include "convseq/spec/flops.h"
 #include "convseq/study/run/split_result.h"
 #include "convseq/text/sentence_sample.h"
@@ -97,6 +99,8 @@ std::optional<CellResult> CellRunner::run(const Cell& cell, const fs::path& out)
   result.total_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (result.seconds == 0) result.seconds = result.total_seconds;
+  // A pre-training that was resumed knows the time of all its pieces.
+  result.total_seconds = std::max(result.total_seconds, result.seconds);
   result.finished = utc_now();
   return result;
 }
@@ -178,7 +182,10 @@ bool CellRunner::run(const ShardsWork& work, const fs::path& out, CellResult& re
   if (work.split.empty()) {
     int64_t number = 0;
     for (const fs::path& file : files_of(work.patterns)) {
-      const fs::path link = text / fmt::format("{:05}-{}", number++, file.filename().string());
+      // Without the file's name, which may look like held-out data.
+      const std::string form = uncompressed_extension(file), last = lower_extension(file);
+      const fs::path link =
+          text / fmt::format("{:05}{}{}", number++, form, last == form ? "" : last);
       fs::remove(link);  // of an earlier attempt, when the data may have been elsewhere
       fs::create_symlink(file, link);
     }

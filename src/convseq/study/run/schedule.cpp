@@ -1,6 +1,9 @@
 #include "convseq/study/run/schedule.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 
 #include "convseq/base/nearest_name.h"
 
@@ -9,6 +12,14 @@ namespace {
 
 const std::vector<std::string> kNames = {"part",  "kind", "model",         "mixer",
                                          "start", "task", "learning_rate", "seed"};
+
+// "0.03" for "3e-2"; what is no number stays as it is.
+std::string rate_text(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? fmt::format("{}", rate) : text;
+}
 
 std::string mixer_of(const Cell& cell) {
   if (const auto* work = std::get_if<FinetuneWork>(&cell.work)) {
@@ -85,7 +96,27 @@ CellFilter::CellFilter(const std::vector<std::string>& conditions) {
     require(std::find(kNames.begin(), kNames.end(), name) != kNames.end(),
             "{}: {} is no property of a cell; allowed: {}{}", OptionName("only"), name,
             fmt::join(kNames, ", "), did_you_mean(name, kNames));
-    allowed_[name].insert(condition.substr(equals + 1));
+    allowed_[name].insert(name == "learning_rate" ? rate_text(condition.substr(equals + 1))
+                                                  : condition.substr(equals + 1));
+  }
+}
+
+void CellFilter::refuse_unknown(const StudyPlan& plan) const {
+  for (const auto& [name, values] : allowed_) {
+    if (name == "seed") continue;  // further ones follow when a learning rate is chosen
+    std::vector<std::string> known;
+    for (const Cell& cell : plan.cells()) {
+      for (const std::string& value : values_of(cell, name)) {
+        if (!value.empty() && std::find(known.begin(), known.end(), value) == known.end()) {
+          known.push_back(value);
+        }
+      }
+    }
+    for (const std::string& value : values) {
+      require(std::find(known.begin(), known.end(), value) != known.end(),
+              "{} {}={}: the study has none; it has: {}{}", OptionName("only"), name, value,
+              fmt::join(known, ", "), did_you_mean(value, known));
+    }
   }
 }
 

@@ -17,6 +17,7 @@ class CellFilter {
   CellFilter() = default;  // all
   explicit CellFilter(const std::vector<std::string>& conditions);
   bool takes(const Cell& cell) const;
+  void refuse_unknown(const StudyPlan& plan) const;  // a value that no cell has
 
  private:
   std::map<std::string, std::set<std::string>> allowed_;

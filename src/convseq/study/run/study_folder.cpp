@@ -107,7 +107,7 @@ StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
 
 void StudyFolder::refresh(StudyPlan& plan) {
   read_results(plan);
-  plan.choose([&](const std::string& id) { return result(id); });
+  plan.choose([&](const std::string& id) { return reported(id); });
   read_results(plan);  // of the cells that this added
 }
 
@@ -133,6 +133,14 @@ const CellResult* StudyFolder::result(const std::string& id) const {
   const auto merged = merged_.find(id);
   if (merged != merged_.end()) return &merged->second;
   return here != results_.end() ? &here->second : nullptr;
+}
+
+const CellResult* StudyFolder::reported(const std::string& id) const {
+  const CellResult* found = result(id);
+  const auto merged = merged_.find(id);
+  const bool older =
+      found != nullptr && merged != merged_.end() && merged->second.finished < found->finished;
+  return older ? &merged->second : found;
 }
 
 bool StudyFolder::is_done(const std::string& id) const {
@@ -189,8 +197,8 @@ MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
                                                       : nullptr;
     ++(known == nullptr ? report.added : report.known);
     if (known != nullptr) {
-      require(known->inputs == result.inputs, "{}: the inputs of cell {} are not those known here",
-              source.string(), result.id);
+      require(cell_id(known->kind, known->inputs) == cell_id(result.kind, result.inputs),
+              "{}: the inputs of cell {} are not those known here", source.string(), result.id);
       if (const auto differs = difference(*known, result)) report.differences.push_back(*differs);
       if (known->finished <= result.finished) return;
     }
@@ -215,13 +223,8 @@ MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
 std::vector<CellResult> StudyFolder::results(const StudyPlan& plan) const {
   std::vector<CellResult> found;
   for (const Cell& cell : plan.cells()) {
-    const CellResult* result = this->result(cell.id());
+    const CellResult* result = reported(cell.id());
     if (result == nullptr) continue;
-    // Of two results the older is reported.
-    const auto merged = merged_.find(cell.id());
-    if (merged != merged_.end() && merged->second.finished < result->finished) {
-      result = &merged->second;
-    }
     found.push_back(*result);
     // The names are those of the study file, which may have changed since the cell was computed.
     found.back().parts = cell.label.parts;

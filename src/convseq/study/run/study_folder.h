@@ -57,7 +57,8 @@ class StudyFolder {
   // Reads the results that have come since the last call, of the cells of the plan, and lets the
   // plan choose learning rates by them.
   void refresh(StudyPlan& plan);
-  const CellResult* result(const std::string& id) const;  // also of a failed cell; null: none
+  const CellResult* result(const std::string& id) const;    // also of a failed cell; null: none
+  const CellResult* reported(const std::string& id) const;  // of two results the older
   bool is_done(const std::string& id) const;
   const CellResult* failure(const std::string& id) const;  // of a cell that failed here; null: none
   bool has_failed(const std::string& id) const { return failure(id) != nullptr; }

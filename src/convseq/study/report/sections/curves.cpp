@@ -72,8 +72,10 @@ Section curve_section(const Context& context) {
                                  ? fmt::format(" d={}", result.inputs["model"].value("d_model", 0))
                                  : "";
     // Seeds of one budget differ by a few tokens.
-    const std::string name = fmt::format("{}{}, {} tokens", run_text(result), size,
-                                         short_count(static_cast<double>(result.source_tokens)));
+    const std::string name =
+        fmt::format("{}{}{}, {} tokens", run_text(result),
+                    result.corpus.empty() || result.corpus == "main" ? "" : " on " + result.corpus,
+                    size, short_count(static_cast<double>(result.source_tokens)));
     if (!runs.contains(name)) order.push_back(name);
     runs[name].push_back(&result);
   }
@@ -81,7 +83,7 @@ Section curve_section(const Context& context) {
   Table table{"Validation NLL per token after pre-training",
               {"model", "steps", "seeds", "NLL", "minutes, all seeds", "cells"},
               {}};
-  LineChart chart{.x_label = "steps", .y_label = "validation NLL per token"};
+  std::map<std::string, const CellResult*> longest;  // by model
   for (const std::string& name : order) {
     SystemScores scores;
     double seconds = 0;
@@ -92,23 +94,32 @@ Section curve_section(const Context& context) {
       cells += (cells.empty() ? "" : " ") + run->id.substr(0, 8);
     }
     const Estimate nll = estimate_mean(scores);
-    table.rows.push_back({name, grouped(runs[name].front()->steps), std::to_string(scores.runs()),
-                          fmt::format("{} ± {}", fixed(nll.value, 3),
-                                      nll.counts_runs ? fixed(nll.half_width(), 3) : kMissing),
+    const CellResult& first = *runs[name].front();
+    const std::string text =
+        first.validation.empty()
+            ? kMissing
+            : fmt::format("{} ± {}", fixed(nll.value, 3),
+                          nll.counts_runs ? fixed(nll.half_width(), 3) : kMissing);
+    table.rows.push_back({name, grouped(first.steps), std::to_string(scores.runs()), text,
                           fixed(seconds / 60, 2), cells});
-    LineChart::Series series{name.substr(0, name.find(','))};
-    for (const CurvePoint& point : runs[name].front()->validation) {
+    if (!first.task.empty() || first.validation.empty()) continue;
+    const std::string title = name.substr(0, name.rfind(", "));
+    if (!longest.contains(title) || longest[title]->steps < first.steps) longest[title] = &first;
+  }
+  LineChart chart{.x_label = "steps", .y_label = "validation NLL per token"};
+  for (const auto& [title, run] : longest) {
+    LineChart::Series series{title};
+    for (const CurvePoint& point : run->validation) {
       series.points.push_back({static_cast<double>(point.step), point.value});
     }
-    if (runs[name].front()->task.empty() && !series.points.empty()) {
-      chart.series.push_back(std::move(series));
-    }
+    chart.series.push_back(std::move(series));
   }
   section.blocks.emplace_back(std::move(table));
   if (!chart.series.empty()) {
-    section.blocks.emplace_back(
-        Plot{"pretraining.svg", "Validation NLL during pre-training, first seed of each model.",
-             draw(chart)});
+    section.blocks.emplace_back(Plot{
+        "pretraining.svg",
+        "Validation NLL during pre-training, first seed of each model, its longest pre-training.",
+        draw(chart)});
   }
   if (Table luck = luck_table(context); !luck.rows.empty()) {
     section.blocks.emplace_back(std::move(luck));

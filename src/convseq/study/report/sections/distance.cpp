@@ -82,7 +82,7 @@ void add_family(Section& section, const Context& context, const Part& part, cons
   section.blocks.emplace_back(std::move(table));
   if (tasks.size() < 2) return;
   section.blocks.emplace_back(
-      Plot{fmt::format("{}-{}-{}.svg", family.name, part.name, name_of(start)),
+      Plot{plot_file(fmt::format("{}-{}-{}.svg", family.name, part.name, name_of(start))),
            fmt::format("Test score against {}: {}.", family.difficulty, caption), draw(chart)});
 }
 

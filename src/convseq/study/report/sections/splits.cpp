@@ -117,7 +117,7 @@ void add_categories(Section& section, const Context& context, const std::string&
   section.blocks.emplace_back(std::move(table));
   if (categories.size() < 2) return;
   section.blocks.emplace_back(
-      Plot{fmt::format("categories-{}-{}.svg", task, split),
+      Plot{plot_file(fmt::format("categories-{}-{}.svg", task, split)),
            fmt::format("{}, {} by category, pre-trained: means with 95% intervals over runs; small "
                        "points are the seeds.",
                        task, split),

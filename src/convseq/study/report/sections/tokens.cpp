@@ -87,7 +87,7 @@ void add_task(Section& section, const std::string& task, const std::vector<Token
   }
   section.blocks.emplace_back(std::move(table));
   section.blocks.emplace_back(Plot{
-      fmt::format("tokens-{}.svg", task),
+      plot_file(fmt::format("tokens-{}.svg", task)),
       fmt::format("{}: test score against pre-training tokens; small points are the seeds.", task),
       draw(chart)});
 }
