@@ -48,7 +48,7 @@ TEST(AtomicFile, SaysThatTheDiskIsFull) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   TempFolder folder;
   // The temporary name leads to the device that is always full.
-  fs::create_symlink("/dev/full", folder.path() / fmt::format("a.txt.tmp-{}", ::getpid()));
+  fs::create_symlink("/dev/full", folder.path() / fmt::format("a.txt.convseq-tmp-{}", ::getpid()));
   const std::string message =
       message_of<Error>([&] { write_file_atomically(folder / "a.txt", "text"); });
   EXPECT_EQ(message, (folder / "a.txt").string() + ": cannot write: No space left on device");
@@ -78,17 +78,31 @@ TEST(AtomicFolder, LeavesTheOldOneWhenFillingFails) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
+TEST(AtomicFolder, FillsTheFolderBehindALink) {
+  TempFolder folder;
+  fs::create_directory(folder / "real");
+  fs::create_directory_symlink(folder / "real", folder / "link");
+  write_folder_atomically(folder / "link", [](const fs::path& inside) {
+    write_file_atomically(inside / "name", "new");
+  });
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_text_file(folder / "real" / "name"), "new");
+}
+
 TEST(Unfinished, IsRemovedAndWhatWasAboutToBeReplacedComesBack) {
   TempFolder folder;
-  for (const char* name : {"best.old-7", "last", "last.old-7", "last.tmp-7", "mine.tmp-x"}) {
+  for (const char* name : {"best.convseq-old-7", "last", "last.convseq-old-7", "last.convseq-tmp-7",
+                           "mine.convseq-tmp-x", "mine.old-2024", "mine.tmp-1"}) {
     fs::create_directory(folder / name);
     folder.file(std::string(name) + "/name", name);
   }
   remove_unfinished(folder.path());
-  EXPECT_EQ(read_text_file(folder / "best" / "name"), "best.old-7");
+  EXPECT_EQ(read_text_file(folder / "best" / "name"), "best.convseq-old-7");
   EXPECT_EQ(read_text_file(folder / "last" / "name"), "last");
-  EXPECT_TRUE(fs::exists(folder / "mine.tmp-x"));
-  EXPECT_EQ(entries(folder.path()), 3u);
+  for (const char* name : {"mine.convseq-tmp-x", "mine.old-2024", "mine.tmp-1"}) {
+    EXPECT_TRUE(fs::exists(folder / name)) << name;
+  }
+  EXPECT_EQ(entries(folder.path()), 5u);
 }
 
 TEST(MappedFile, ShowsTheBytesAndRefusesFolders) {

@@ -88,7 +88,7 @@ TEST(OutputFile, LeavesWhatWasThereUntilItIsCommitted) {
 TEST(OutputFolder, IsNewOrEmpty) {
   TempFolder folder;
   fs::create_directory(folder / "empty");
-  folder.file("empty/best.tmp-17", "left by a kill");
+  folder.file("empty/best.convseq-tmp-17", "left by a kill");
   for (const auto& [kind, name] : kEnumNames<FolderKind>) {
     EXPECT_EQ(refusal(folder / "new", kind), "") << name;
     EXPECT_EQ(refusal(folder / "empty", kind), "") << name;

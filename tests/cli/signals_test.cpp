@@ -36,7 +36,7 @@ class Signals : public ::testing::Test {
 
   bool has_temporary() const {
     for (const auto& entry : fs::directory_iterator(work.path())) {
-      if (entry.path().filename().string().find(".tmp-") != std::string::npos) return true;
+      if (entry.path().filename().string().find(".convseq-tmp-") != std::string::npos) return true;
     }
     return false;
   }

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 bool has_unfinished_write(const fs::path& out) {
   std::error_code error;  // the folder, or an entry of it, may go while it is read
   for (fs::directory_iterator each(out, error), end; !error && each != end; each.increment(error)) {
-    if (each->path().filename().string().find(".tmp-") != std::string::npos) return true;
+    if (each->path().filename().string().find(".convseq-tmp-") != std::string::npos) return true;
   }
   return false;
 }

@@ -15,8 +15,9 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kNew = ".tmp-";  // before the process's number: not yet whole,
-constexpr std::string_view kOld = ".old-";  // or just replaced
+// Before the process's number: not yet whole, or just replaced. No user's file is named so.
+constexpr std::string_view kNew = ".convseq-tmp-";
+constexpr std::string_view kOld = ".convseq-old-";
 
 fs::path beside(const fs::path& path, std::string_view mark) {
   fs::path temporary = path;
@@ -24,7 +25,7 @@ fs::path beside(const fs::path& path, std::string_view mark) {
   return temporary;
 }
 
-// "best.tmp-123" -> "best"; nothing where the name has no such end.
+// "best.convseq-tmp-123" -> "best"; nothing where the name has no such end.
 std::optional<std::string> name_before(const fs::path& path, std::string_view mark) {
   const std::string name = path.filename().string();
   const size_t found = name.rfind(mark);
@@ -111,9 +112,10 @@ fs::path replace_folder(const fs::path& fresh, const fs::path& path) {
 
 void write_folder_atomically(const fs::path& given,
                              const std::function<void(const fs::path&)>& fill) {
-  const fs::path path = without_trailing_slash(given);
-  const fs::path temporary = beside(path, kNew);
   std::error_code error;
+  fs::path path = without_trailing_slash(given);
+  if (fs::is_symlink(path, error)) path = fs::weakly_canonical(path, error);
+  const fs::path temporary = beside(path, kNew);
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   fs::remove_all(temporary, error);
   if (!fs::create_directory(temporary, error)) fail_to("create", path, error.value());
