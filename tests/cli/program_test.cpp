@@ -36,7 +36,8 @@ TEST(Version, NamesLibtorchCommitCpuAndGpus) {
     EXPECT_NE(("\n" + text.output).find(part), std::string::npos) << text.output;
   }
   const Json json = Json::parse(run_convseq("version --json").output);
-  for (const char* key : {"version", "commit", "libtorch", "cuda_kernels", "cpu", "gpus"}) {
+  for (const char* key :
+       {"version", "commit", "libtorch", "libtorch_cuda", "cuda_kernels", "cpu", "gpus"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_FALSE(json["cpu"]["model"].get<std::string>().empty());

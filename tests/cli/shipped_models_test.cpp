@@ -77,6 +77,54 @@ TEST_F(ShippedModels, TheLabelModelCallsAnInsultNeitherThreatNorHate) {
   EXPECT_EQ(answers[1]["labels"], Json::array());
 }
 
+TEST_F(ShippedModels, AThresholdOfOneLabelLeavesThoseOfTheOthers) {
+  const fs::path model = copy_of("toxicity-labels-mini");
+  const fs::path text = folder_.file("a.txt", "shut up\n");
+  const auto labels = [&](const std::string& flags) {
+    return run_convseq(fmt::format("predict {} {} --device cpu --quiet --output-format labels {}",
+                                   model.string(), text.string(), flags))
+        .output;
+  };
+  EXPECT_NE(labels(""), labels("--threshold 0.5")) << "the model's own thresholds decide";
+  EXPECT_EQ(labels(""), labels("--threshold threat=0.9"));
+}
+
+TEST_F(ShippedModels, AHeadWithoutATaskKnowsItsLabels) {
+  const fs::path model = copy_of("toxicity-labels-mini");
+  fs::remove(model / "task.json");
+  fs::remove(model / "calibration.json");
+  EXPECT_TRUE(predict(model, kInsultAndThanks)[0]["labels"].is_array());
+}
+
+TEST_F(ShippedModels, AreNotOverwrittenByWhatTheyAnswer) {
+  const fs::path model = copy_of("toxicity-mini");
+  const auto outcome = run_convseq(fmt::format(
+      "predict {} {} --device cpu --out {}", model.string(),
+      folder_.file("a.txt", kInsultAndThanks).string(), (model / "config.json").string()));
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
+  EXPECT_NE(outcome.output.find("config.json"), std::string::npos) << outcome.output;
+}
+
+TEST_F(ShippedModels, AnotherPositiveLabelCanBeFitted) {
+  const fs::path table = folder_.file(
+      "a.csv", "text,label\nYou are an idiot,toxic\nThanks a lot,non-toxic\nGo away idiot,toxic\n");
+  const auto outcome = run_convseq(
+      fmt::format("evaluate {} {} --device cpu --fit-threshold f1 --positive-label non-toxic",
+                  copy_of("toxicity-mini").string(), table.string()));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("threshold of non-toxic"), std::string::npos) << outcome.output;
+}
+
+TEST_F(ShippedModels, OtherColumnNamesLeaveTheLabels) {
+  const fs::path table =
+      folder_.file("a.csv", "body,kind\nYou are an idiot,toxic\nThanks a lot,non-toxic\n");
+  const auto outcome = run_convseq(fmt::format(
+      "evaluate {} {} --device cpu --quiet --json --source '{{body}}' --target '{{kind}}'",
+      copy_of("toxicity-mini").string(), table.string()));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(Json::parse(outcome.output).at("scores").at(0).at("value"), 1.0) << outcome.output;
+}
+
 TEST_F(ShippedModels, ThePretrainedModelFillsSpans) {
   const auto answers =
       predict(copy_of("convseq-mini"),

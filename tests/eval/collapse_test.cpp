@@ -11,8 +11,9 @@ TEST(Collapse, IsOneAnswerToExamplesWithSeveralLabels) {
   const auto collapse =
       find_collapse(answers({{"good", "good"}, {"good ", "bad"}, {"good", "bad"}}));
   ASSERT_TRUE(collapse);
-  EXPECT_EQ(collapse->message(),
-            "collapsed: the one answer \"good\" to all 3 examples, which have 2 labels");
+  EXPECT_EQ(
+      collapse->message(),
+      "collapsed: the one answer \"good\" to all 3 examples, which have 2 different right answers");
 }
 
 TEST(Collapse, IsAlsoOneEmptyOrForeignAnswer) {

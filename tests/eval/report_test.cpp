@@ -26,7 +26,7 @@ TEST(Report, SaysAllInJson) {
                  "answered": 0}],
     "majority": {"label": "bad", "share": 0.5},
     "tokens": {"nll": 0.0, "perplexity": 1.0, "accuracy": 0.75, "tokens": 4},
-    "collapse": "collapsed: the one answer \"good\" to all 2 examples, which have 2 labels"
+    "collapse": "collapsed: the one answer \"good\" to all 2 examples, which have 2 different right answers"
   })"));
 }
 

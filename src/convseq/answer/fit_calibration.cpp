@@ -61,6 +61,7 @@ void fit_thresholds(const CalibrationRequest& fit, const CalibrationData& data,
   for (const auto& scores : data.scores) answers.push_back(decision.decide(scores));
   const auto truths = truths_of(data);
   const std::vector<std::string> labels = labels_to_fit(task);
+  if (task.label_kind == LabelKind::Single) calibration.thresholds.clear();  // of another label
   size_t fitted = 0;
   for (const std::string& label : labels) {
     const auto place = std::find(task.labels.begin(), task.labels.end(), label);

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "convseq/answer/evaluate_task.h"
 #include "convseq/answer/predictions.h"
@@ -91,6 +91,7 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
        .fit = calibration.fit,
        .on_pass = [&](const char* pass) { progress.start(pass); }});
   progress.finish();
+  throw_if_interrupted("evaluate: stopped; nothing was written");
   if (calibration.fit.any()) {
     found.calibration.fitted = fit_record(calibration, task, split, examples.examples.size());
   }
@@ -101,21 +102,8 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   }
   return {.report = std::move(found.report),
           .rows = examples.totals,
-          .calibration = std::move(found.calibration)};
-}
-
-bool reads_own_files(const TaskFlags& flags) {
-  if (!flags.task.empty()) return flags.task == "-" || TableReader::has_table_name(flags.task);
-  return !flags.train.empty() || !flags.validation.empty() || !flags.test.empty();
-}
-
-// Of a table that the model's own template reads, the file's name, not that of the training data.
-std::string title_of(const EvaluateFlags& flags, const Task& task, const std::string& split) {
-  if (!reads_own_files(flags.task)) return task.name + " " + split;
-  const auto& files = task.files_of(split);
-  const std::string first =
-      files.front() == "-" ? "standard input" : files.front().filename().string();
-  return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
+          .calibration =
+              answerer.by() == AnswerBy::Greedy ? Calibration() : std::move(found.calibration)};
 }
 
 void run(EvaluateFlags& flags) {
@@ -123,9 +111,20 @@ void run(EvaluateFlags& flags) {
   if (flags.quiet) log::set_level(log::Level::Warning);
   require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
           flags.model.string());
-  const Task task = task_of(flags.task, remembered_task(flags.model));
+  const auto remembered = remembered_task(flags.model);
+  const Task task = task_for_model(flags.task, remembered);
+  if (remembered && remembered->source.pattern() != task.source.pattern()) {
+    log::warning(
+        "{} reads \"{}\", the model was trained on \"{}\"; give the files with --test to "
+        "use the model's",
+        task.name, task.source.pattern(), remembered->source.pattern());
+  }
   require(!flags.calibration.save || flags.calibration.fit.any(),
           "--save: nothing is fitted; use --fit-threshold or --fit-temperature");
+  require(!flags.calibration.fit.threshold || task.label_kind == LabelKind::Multi ||
+              !task.positive_label.empty(),
+          "--fit-threshold: of which label? Name it with --positive-label; the labels: {}",
+          fmt::join(task.labels, ", "));
   const std::string split = flags.calibration.fit.any() ? split_to_fit(task, flags.split)
                             : flags.split.empty()       ? default_split(task)
                                                         : flags.split;
@@ -134,7 +133,7 @@ void run(EvaluateFlags& flags) {
   // Answers that go to standard output stand there alone.
   std::FILE* out = flags.predictions == "-" ? stderr : stdout;
   if (!flags.json) {
-    fmt::print(out, "{}\n", describe(title_of(flags, task, split), found.report, found.rows));
+    fmt::print(out, "{}\n", describe(title_of(flags.task, task, split), found.report, found.rows));
     if (const std::string text = describe(found.calibration); !text.empty()) {
       fmt::print(out, "  calibration: {}\n", text);
     }

@@ -36,6 +36,21 @@ void name_groups(CLI::App& command) {
   }
 }
 
+// Examples are written for convseq.
+void name_program_in_examples(CLI::App& command) {
+  constexpr std::string_view kWritten = "convseq ";
+  const std::string name = std::string(program_name()) + " ";
+  std::string text = command.get_footer();
+  for (size_t at = text.find(kWritten); at != text.npos; at = text.find(kWritten, at)) {
+    text.replace(at, kWritten.size(), name);
+    at += name.size();
+  }
+  command.footer(text);
+  for (CLI::App* sub : command.get_subcommands([](CLI::App*) { return true; })) {
+    name_program_in_examples(*sub);
+  }
+}
+
 void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.fallthrough(false);
@@ -49,8 +64,9 @@ void add_commands(CLI::App& program) {
   add_help(program);
   add_config_option(program);
   name_groups(program);
-  program.footer(fmt::format("Example:\n  {0} {1}\nHelp on a command:\n  {0} help COMMAND",
-                             program_name(), program_example()));
+  program.footer(fmt::format("Example:\n  convseq {}\nHelp on a command:\n  convseq help COMMAND",
+                             program_example()));
+  name_program_in_examples(program);
 }
 
 int exit_code_of(Error::Cause cause) {

@@ -40,11 +40,15 @@ Task task_for(const PredictFlags& flags, const ModelConfig& config) {
   Task task = remembered_task(flags.model).value_or(Task{});
   if (task.name.empty()) task.name = flags.model.string();
   if (task.source.pattern().empty()) task.source = TextTemplate("{text}");
-  if (task.labels.empty()) task.labels = config.labels;
+  if (task.labels.empty() && !config.labels.empty()) {
+    task.labels = config.labels;
+    task.label_kind = config.label_kind;
+  }
   if (!flags.source.empty()) {
     task.source = TextTemplate(flags.source);
     task.cut.clear();
   }
+  require(flags.max_source_tokens != 1, "--max-source-tokens: 1; allowed: 0, or 2 and more");
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   if (config.positions == Positions::Learned) {
@@ -65,7 +69,7 @@ bool reads_sentinels(const fs::path& model, const ModelConfig& config, const Voc
 Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKind kind) {
   if (flags.thresholds.empty()) return load_calibration(flags.model, kind, task.labels);
   Calibration calibration = Calibration::load(flags.model);
-  calibration.thresholds.clear();
+  if (kind == LabelKind::Single) calibration.thresholds.clear();  // it has one at most
   constexpr RealRange kProbability{.max = 1};
   for (const std::string& text : flags.thresholds) {
     const NamedNumber given = named_number(text);
@@ -134,11 +138,21 @@ PredictionTotals predict_dialogue(TextReader& reader, const TaskEncoder& encoder
   return totals;
 }
 
+std::vector<fs::path> files_read(const PredictFlags& flags) {
+  std::vector<fs::path> files = {flags.input};
+  for (const fs::directory_entry& entry : fs::directory_iterator(flags.model)) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
 void run(PredictFlags& flags) {
   if (flags.quiet) log::set_level(log::Level::Warning);
   require(fs::is_directory(flags.model), "{}: no such model folder", flags.model.string());
+  require(fs::exists(flags.model / kConfigFile), "{}: no model folder: it has no {}",
+          flags.model.string(), kConfigFile);
   // What cannot be written is refused before anything is computed.
-  OutputFile out(flags.out, {flags.input});
+  OutputFile out(flags.out, files_read(flags));
   if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
   flags.engine.as_in_training = false;
   flags.engine.keeps_packed_file = true;
@@ -157,10 +171,11 @@ void run(PredictFlags& flags) {
       flags.max_memory);
 
   const AnswerBy by = flags.by.value_or(usual_answer(config, task));
-  require(by != AnswerBy::Labels || !task.labels.empty(),
-          "{}: has no list of labels; fine-tune the model on a task with labels, or use --answer "
-          "greedy",
-          flags.model.string());
+  require(by == AnswerBy::Greedy || !task.labels.empty(), "{}: has no list of labels{}",
+          flags.model.string(),
+          by == AnswerBy::Head
+              ? ""
+              : "; fine-tune the model on a task with labels, or use --answer greedy");
   require(by != AnswerBy::Greedy || flags.thresholds.empty(),
           "--threshold: the model answers with text, which has no probabilities of labels");
   Calibration calibration;
@@ -185,7 +200,11 @@ void run(PredictFlags& flags) {
   const PredictionTotals totals =
       dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
                : predict_file(flags, reader, encoder, predictor, out, format);
+  throw_if_interrupted("predict: stopped; nothing was written");
   out.commit();
+  // As where a table's columns are not those that the model reads.
+  require(totals.failed < totals.rows || totals.rows == 0,
+          "{}: no row could be answered; the first: {}", flags.input.string(), totals.first_error);
   if (totals.failed > 0) {
     log::warning("{}", totals.describe());
   } else {

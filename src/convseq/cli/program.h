@@ -13,6 +13,7 @@ namespace convseq::cli {
 
 struct LibtorchVersion {
   std::string version;
+  bool has_cuda = false;
   std::string cpu_capability;  // "AVX2"
 };
 

@@ -40,6 +40,7 @@ struct QuantizeFlags {
 struct Comparison {
   Task task;
   std::string split;
+  TaskSplit examples;
   Calibration calibration;  // of both
   TaskEvaluation before, after;
   std::vector<Score> difference;  // after − before
@@ -47,48 +48,46 @@ struct Comparison {
 };
 
 TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
-                        const Comparison& plan, const TaskSplit& examples,
-                        const QuantizeFlags& flags) {
+                        const Comparison& plan, const QuantizeFlags& flags) {
   const Task& task = plan.task;
   const auto engine = load_engine(folder, flags.engine);
   const Tokenizer tokenizer = Tokenizer::load(folder);
   TaskAnswerer answerer(*engine, tokenizer, task, usual_answer(engine->config(), task));
-  ExampleProgress progress(std::ssize(examples.examples), !flags.quiet,
+  ExampleProgress progress(std::ssize(plan.examples.examples), !flags.quiet,
                            "quantize: stopped while evaluating");
   progress.start(pass);
   return evaluate_task(
-      answerer, examples,
+      answerer, plan.examples,
       {.batches = {.on_batch = [&](size_t rows) { progress.add(rows); }},
        .bootstrap = flags.bootstrap,
        .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
        .calibration = plan.calibration});
 }
 
-// What will be compared, and an Error if there is no such task or split, or a calibration of other
-// labels.
-Comparison planned(const QuantizeFlags& flags) {
+// What will be compared. Whatever is wrong with the data is an Error here, before the model is
+// written.
+Comparison planned(QuantizeFlags& flags) {
   Comparison plan;
-  plan.task = task_of(flags.task, remembered_task(flags.model));
+  plan.task = task_for_model(flags.task, remembered_task(flags.model));
   plan.split = flags.split.empty() ? default_split(plan.task) : flags.split;
   plan.task.files_of(plan.split);  // refuses a split that is not there
   if (!plan.task.labels.empty()) {
     plan.calibration = load_calibration(flags.model, plan.task.label_kind, plan.task.labels);
   }
+  BadLines bad_lines(flags.task.on_bad_line);
+  flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
+  plan.examples = read_split(plan.task, plan.split, Tokenizer::load(flags.model), flags.read);
   return plan;
 }
 
-void compare(QuantizeFlags& flags, Comparison& result) {
+void compare(const QuantizeFlags& flags, Comparison& result) {
   const Task& task = result.task;
-  BadLines bad_lines(flags.task.on_bad_line);
-  flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
-  const TaskSplit examples =
-      read_split(task, result.split, Tokenizer::load(flags.model), flags.read);
-  result.before = answered(flags.model, "before", result, examples, flags);
-  result.after = answered(flags.out, "after", result, examples, flags);
+  result.before = answered(flags.model, "before", result, flags);
+  result.after = answered(flags.out, "after", result, flags);
   result.difference = score_difference(
       result.after.outcomes, result.before.outcomes,
       {.metrics = task.metrics, .labels = label_set_of(task), .bootstrap = flags.bootstrap});
-  for (size_t i = 0; i < examples.examples.size(); ++i) {
+  for (size_t i = 0; i < result.after.outcomes.size(); ++i) {
     result.changed_answers +=
         result.before.outcomes[i].prediction != result.after.outcomes[i].prediction ? 1 : 0;
   }
@@ -106,15 +105,17 @@ Json to_json(const QuantizeFlags& flags, const QuantizedSize& size,
   json["split"] = comparison->split;
   json["before"] = convseq::to_json(comparison->before.report);
   json["after"] = convseq::to_json(comparison->after.report);
+  json["difference"] = convseq::to_json(comparison->difference);
   json["examples"] = comparison->after.outcomes.size();
   json["changed_answers"] = comparison->changed_answers;
   return json;
 }
 
-void print(const Comparison& comparison) {
-  fmt::print("{} {}, {} examples, {} answers changed\n  {:<18} {:>8} {:>8} {:>11}\n",
-             comparison.task.name, comparison.split, comparison.after.outcomes.size(),
-             comparison.changed_answers, "metric", "before", "after", "difference");
+void print(const QuantizeFlags& flags, const Comparison& comparison) {
+  fmt::print("{}, {} examples, {} answers changed\n  {:<18} {:>8} {:>8} {:>11}\n",
+             title_of(flags.task, comparison.task, comparison.split),
+             comparison.after.outcomes.size(), comparison.changed_answers, "metric", "before",
+             "after", "difference");
   for (size_t i = 0; i < comparison.difference.size(); ++i) {
     const Score& difference = comparison.difference[i];
     fmt::print("  {:<18} {:>8.4f} {:>8.4f} {:>+11.4f}", name_of(difference.metric),
@@ -133,8 +134,15 @@ void quantize(QuantizeFlags& flags) {
   require(flags.int8 != flags.bf16, "the type of the matrices: use either --int8 or --bf16");
   check_output_folder(flags.out, FolderKind::Model, {.force = flags.force, .input = flags.model});
   std::optional<Comparison> comparison;
-  if (flags.evaluates()) comparison = planned(flags);
-  const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type());
+  if (flags.evaluates()) {
+    comparison = planned(flags);
+  } else {
+    require(flags.task.train.empty() && flags.split.empty() && flags.read.limit == 0,
+            "--train, --split and --limit are of a comparison; name a task, or files with --test");
+  }
+  const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type(), [] {
+    throw_if_interrupted("quantize: stopped; nothing was written");
+  });
   if (comparison) compare(flags, *comparison);
   if (flags.json) {
     fmt::print("{}\n", to_json(flags, size, comparison).dump());
@@ -143,7 +151,7 @@ void quantize(QuantizeFlags& flags) {
   fmt::print("{}: {} bytes ({}) in {}, before {} bytes ({})\n", flags.out.string(), size.after,
              short_bytes(static_cast<double>(size.after)), name_of(flags.type()), size.before,
              short_bytes(static_cast<double>(size.before)));
-  if (comparison) print(*comparison);
+  if (comparison) print(flags, *comparison);
 }
 
 }  // namespace

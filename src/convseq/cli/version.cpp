@@ -62,6 +62,7 @@ Json about() {
   return {{"version", CONVSEQ_VERSION},
           {"commit", commit.empty() ? Json() : Json(commit)},
           {"libtorch", libtorch ? Json(libtorch->version) : Json()},
+          {"libtorch_cuda", libtorch ? Json(libtorch->has_cuda) : Json()},
           {"cuda_kernels", cuda.has_kernels},
           {"cpu",
            {{"model", cpu_model()},
@@ -79,7 +80,10 @@ void print_version(bool json) {
   fmt::print("{} {}{}\n", program_name(), text(all["version"]),
              all["commit"].is_null() ? "" : ", commit " + text(all["commit"]));
   const bool has_libtorch = !all["libtorch"].is_null();
-  if (has_libtorch) fmt::print("libtorch {}\n", text(all["libtorch"]));
+  if (has_libtorch) {
+    fmt::print("libtorch {}, with{} CUDA\n", text(all["libtorch"]),
+               all["libtorch_cuda"].get<bool>() ? "" : "out");
+  }
   fmt::print("CPU: {}, {} threads, instructions: {} (kernels){}\n", text(all["cpu"]["model"]),
              all["cpu"]["threads"].get<int>(), text(all["cpu"]["kernels"]),
              has_libtorch ? fmt::format(", {} (libtorch)", text(all["cpu"]["libtorch"])) : "");

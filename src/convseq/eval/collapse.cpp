@@ -7,8 +7,9 @@
 namespace convseq {
 
 std::string Collapse::message() const {
-  return fmt::format("collapsed: the one answer \"{}\" to all {} examples, which have {} labels",
-                     answer, examples, labels);
+  return fmt::format(
+      "collapsed: the one answer \"{}\" to all {} examples, which have {} different right answers",
+      answer, examples, labels);
 }
 
 std::optional<Collapse> find_collapse(std::span<const Outcome> outcomes) {

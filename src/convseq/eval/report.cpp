@@ -14,17 +14,6 @@ void add_interval(Json& json, const std::optional<Interval>& interval) {
   json["high"] = interval->high;
 }
 
-Json to_json(const std::vector<Score>& scores) {
-  Json list = Json::array();
-  for (const Score& score : scores) {
-    Json json = {{"metric", name_of(score.metric)}, {"value", score.value}};
-    add_interval(json, score.interval);
-    json["count"] = score.count;
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
 Json to_json(const TokenScore& score) {
   Json json = {{"nll", score.total.mean()}};
   add_interval(json, score.mean_interval);
@@ -35,6 +24,17 @@ Json to_json(const TokenScore& score) {
 }
 
 }  // namespace
+
+Json to_json(const std::vector<Score>& scores) {
+  Json list = Json::array();
+  for (const Score& score : scores) {
+    Json json = {{"metric", name_of(score.metric)}, {"value", score.value}};
+    add_interval(json, score.interval);
+    json["count"] = score.count;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
 
 Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& options) {
   Report report{.scores = score(outcomes, options),

@@ -23,5 +23,6 @@ struct Report {
 
 Report make_report(std::span<const Outcome> outcomes, const ScoreOptions& options);
 Json to_json(const Report& report);
+Json to_json(const std::vector<Score>& scores);
 
 }  // namespace convseq

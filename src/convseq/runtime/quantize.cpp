@@ -101,10 +101,12 @@ bool is_quantized(const std::string& name, const std::vector<int64_t>& shape) {
          !is_weight_of(name, "relative_bias") && !is_weight_of(name, "classifier");
 }
 
-QuantizedSize quantize_model(const fs::path& folder, const fs::path& out, MatrixType type) {
+QuantizedSize quantize_model(const fs::path& folder, const fs::path& out, MatrixType type,
+                             const std::function<void()>& before_tensor) {
   const StoredWeights stored(folder);
   QuantizedTensors quantized(type);
   for (const auto& [name, shape] : list_parameters(stored.config())) {
+    before_tensor();
     require(!stored.tensor(name).is_int8(),
             "{}: tensor {} is int8 already; quantize the model that this one was made from",
             (folder / kWeightsFile).string(), name);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,8 +40,9 @@ struct QuantizedSize {
 
 // Writes the model of `folder` to `out`, with its matrices in another type and with all its other
 // files. Refuses weights that are not those of its config.json, are int8, or are not finite. `out`
-// is written atomically and replaces a folder of this name.
-QuantizedSize quantize_model(const std::filesystem::path& folder, const std::filesystem::path& out,
-                             MatrixType type);
+// is written atomically and replaces a folder of this name. `before_tensor` may throw to stop.
+QuantizedSize quantize_model(
+    const std::filesystem::path& folder, const std::filesystem::path& out, MatrixType type,
+    const std::function<void()>& before_tensor = [] {});
 
 }  // namespace convseq

@@ -123,9 +123,9 @@ void check_classes(const ConfigCheck& check) {
   if (check.config().label_kind == LabelKind::Multi && classes == 0) {
     check.refuse("label_kind", "is \"multi\", which needs a classification head: classes is 0");
   }
-  for (auto label = labels.begin(); label != labels.end(); ++label) {
-    if (std::find(labels.begin(), label, *label) != label)
-      check.refuse("labels", "names {} twice", *label);
+  std::set<std::string_view> seen;
+  for (const std::string& label : labels) {
+    if (!seen.insert(label).second) check.refuse("labels", "names {} twice", label);
   }
 }
 
@@ -139,7 +139,7 @@ void check_positions(const ConfigCheck& check) {
   }
   const int64_t nearest = config.relative_buckets / 2 + 1;
   check.within("relative_max_distance", config.relative_max_distance,
-               {static_cast<double>(nearest), kLargestSize});
+               {static_cast<double>(nearest), 1 << 16});
   if (!config.has_self_attention(Side::Encoder) && !config.has_self_attention(Side::Decoder)) {
     check.refuse("positions",
                  "is \"relative\", but no layer has self-attention; allowed: none, learned");

@@ -69,14 +69,12 @@ std::vector<std::string> preset_families() {
 
 ModelConfig find_model_config(const std::string& name_or_path,
                               const std::vector<std::string>& overrides) {
-  const fs::path path = fs::is_directory(name_or_path) ? fs::path(name_or_path) / kConfigFile
-                                                       : fs::path(name_or_path);
+  const bool is_folder = fs::is_directory(name_or_path);
+  const fs::path path = is_folder ? fs::path(name_or_path) / kConfigFile : fs::path(name_or_path);
   std::optional<Json> json;
-  if (fs::exists(path) || path.has_parent_path()) {
-    json = read_json_file(path);
-  } else {
-    json = find_preset(name_or_path);
-  }
+  // A folder may have a preset's name, such as that of a run that has no model yet.
+  if (!fs::exists(path)) json = find_preset(name_or_path);
+  if (!json && (fs::exists(path) || path.has_parent_path())) json = read_json_file(path);
   require(json.has_value(), "{}: no such file, model folder or preset; presets: {}", name_or_path,
           fmt::join(preset_names(), ", "));
   for (const std::string& setting : overrides) {

@@ -50,6 +50,7 @@ TEST(QuantizeCommand, PrintsSizesAndTheScoresThatEvaluateFinds) {
       EXPECT_EQ(found.at("bytes"), bytes_in(out));
       EXPECT_GT(found.at("bytes_before"), found.at("bytes"));
       EXPECT_EQ(found.at("examples"), 24);
+      EXPECT_EQ(found.at("difference").at(0).at("metric"), "accuracy");
       for (const auto& [when, model] : {std::pair{"before", tuned(pooled)}, {"after", out}}) {
         const Json evaluated = report_of(
             fmt::format("evaluate {} {} --split test --device cpu --no-nll --quiet", model, task));
@@ -101,6 +102,8 @@ TEST(QuantizeCommand, RefusesBadInputAndMakesNothing) {
       {model + to + "--int8 --task poem_9", "neither a task file nor a known task"},
       {model + to + "--int8 --split dev --task " + commands().task("pair_1"), "no split dev"},
       {model + " " + commands().path("corpus") + " --int8", "is not empty"},
+      {model + to + "--int8 --test nowhere.jsonl", "nowhere.jsonl"},
+      {model + to + "--int8 --limit 3", "--train, --split and --limit are of a comparison"},
   };
   for (const auto& [arguments, named] : table) {
     expect_refusal("quantize " + arguments, named);

@@ -259,7 +259,8 @@ TEST(RunFolder, IsReplacedInTwoStepsWhereTheFilesystemCannotExchange) {
     EXPECT_TRUE(read_text_file(folder / "usual" / file) == read_text_file(folder / "other" / file));
   }
   for (const auto& entry : fs::directory_iterator(folder / "other")) {
-    EXPECT_EQ(entry.path().filename().string().find(".old-"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().filename().string().find(".convseq-old-"), std::string::npos)
+        << entry.path();
   }
 }
 
@@ -270,14 +271,14 @@ TEST(RunFolder, IsOneRunsAtATime) {
       commands().pretrain(out.string(), {{"--steps", "100000"}, {"--save-every", "100000"}});
   ChildProcess process(testing::program_line(first), folder / "output");
   ASSERT_TRUE(process.wait_until([&] { return lines_of_metrics(out) >= 2; }));
-  folder.file("out/best.tmp-1", "being written by the first");
+  folder.file("out/best.convseq-tmp-1", "being written by the first");
   for (const std::string& second : {first, commands().finetune(out.string())}) {
     const Outcome refused = run_command(second);
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.output.find("convseq: " + out.string() + ": process "), std::string::npos)
         << refused.output;
   }
-  EXPECT_TRUE(fs::exists(out / "best.tmp-1"));
+  EXPECT_TRUE(fs::exists(out / "best.convseq-tmp-1"));
   process.signal(SIGTERM);
   process.wait();
   EXPECT_FALSE(fs::exists(out / ".lock"));
@@ -323,7 +324,9 @@ TEST(Options, OfARunAreSavedAndRepeatIt) {
   expect_success("pretrain " + second + " --config " + first + "/options.json");
   EXPECT_TRUE(weights_of(first) == weights_of(second));
   expect_success(commands().finetune(first + "-task"));
-  expect_success("finetune " + second + "-task --config " + first + "-task/options.json");
+  expect_success("finetune " + second + "-task --config " + first + "-task/options.json --fresh");
+  const Json options = read_json_file(second + "-task/options.json");
+  EXPECT_FALSE(options.contains("fresh")) << "repeated, it would delete the checkpoints";
   EXPECT_TRUE(weights_of(first + "-task") == weights_of(second + "-task"));
 }
 

@@ -12,6 +12,11 @@ bool all_finite(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double each) { return std::isfinite(each); });
 }
 
+// With weights so large that sums overflow.
+std::string not_finite(const Prediction& prediction) {
+  return fmt::format("row {}: the model's scores are not finite", prediction.row);
+}
+
 }  // namespace
 
 Predictor::Predictor(Engine& engine, PredictorOptions options)
@@ -44,8 +49,8 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
       LabelAnswer answer = options_.decision->decide(scores[i]);
       if (all_finite(answer.probabilities)) {
         prediction.answer = std::move(answer);
-      } else {  // of weights so large that sums overflow
-        prediction.error = fmt::format("row {}: the model's scores are not finite", prediction.row);
+      } else {
+        prediction.error = not_finite(prediction);
       }
     }
     return predictions;
@@ -59,6 +64,10 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
   const auto generations = generate_answers(engine_, sources, greedy, options_.batches);
   for (size_t i = 0; i < places.size(); ++i) {
     Prediction& prediction = predictions[places[i]];
+    if (!std::isfinite(generations[i].log_probability)) {
+      prediction.error = not_finite(prediction);
+      continue;
+    }
     prediction.text = options_.decode(generations[i].tokens);
     if (options_.spans && options_.spans->has_spans(sources[i])) {
       prediction.filled = options_.spans->filled(texts[i], generations[i].tokens);

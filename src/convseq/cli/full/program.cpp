@@ -33,7 +33,13 @@ void add_program_commands(CLI::App& program) {
 }
 
 std::optional<LibtorchVersion> libtorch_version() {
-  return LibtorchVersion{.version = TORCH_VERSION, .cpu_capability = at::get_cpu_capability()};
+#ifdef CONVSEQ_TORCH_CUDA
+  constexpr bool kHasCuda = true;
+#else
+  constexpr bool kHasCuda = false;
+#endif
+  return LibtorchVersion{
+      .version = TORCH_VERSION, .has_cuda = kHasCuda, .cpu_capability = at::get_cpu_capability()};
 }
 
 CudaSupport cuda_support() {

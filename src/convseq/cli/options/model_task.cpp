@@ -10,6 +10,18 @@ std::optional<Task> remembered_task(const std::filesystem::path& folder) {
   return Task::from_json(JsonObject::from_file(file));
 }
 
+Task task_for_model(const TaskFlags& flags, const std::optional<Task>& remembered) {
+  Task task = task_of(flags, remembered);
+  if (!remembered || flags.source.empty() || !task.labels.empty()) return task;
+  task.labels = remembered->labels;
+  task.label_kind = remembered->label_kind;
+  task.label_separator = remembered->label_separator;
+  task.positive_label = remembered->positive_label;
+  if (flags.metrics.empty()) task.metrics = remembered->metrics;
+  task.check(task.name);
+  return task;
+}
+
 std::string default_split(const Task& task) {
   for (const char* name : {"test", "validation"}) {
     if (task.has_split(name)) return name;

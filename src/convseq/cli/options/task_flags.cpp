@@ -23,6 +23,14 @@ bool is_table(const TaskFlags& flags) {
   return flags.task == "-" || !flags.source.empty() || TableReader::has_table_name(flags.task);
 }
 
+// For a suggestion.
+std::string likely_label(const std::vector<std::string>& columns) {
+  for (const char* name : {"label", "labels", "target", "class"}) {
+    if (std::find(columns.begin(), columns.end(), name) != columns.end()) return name;
+  }
+  return columns.empty() ? "label" : columns.back();
+}
+
 // Tables whose templates nobody gave: fastText's have one meaning, the others' columns are named.
 Task task_without_templates(const SplitFiles& files, const TaskFlags& flags) {
   const std::filesystem::path& first = files.front().second.front();
@@ -33,7 +41,7 @@ Task task_without_templates(const SplitFiles& files, const TaskFlags& flags) {
   const auto columns = TableReader::columns_of(find_task_file(task, first, flags.data));
   fail("{}: a table needs templates; its columns are {}: use --source '{{{}}}' --target '{{{}}}'",
        first.string(), fmt::join(columns, ", "), columns.empty() ? "text" : columns.front(),
-       columns.empty() ? "label" : columns.back());
+       likely_label(columns));
 }
 
 Task task_with_files(const TaskFlags& flags, const SplitFiles& files,
@@ -79,7 +87,13 @@ void set_label_kind(const TaskFlags& flags, Task& task) {
           task.name);
   task.label_separator = flags.label_separator;
   task.label_columns = flags.label_columns;
+  if (!flags.label_columns.empty()) task.target = TextTemplate();
   if (flags.label_kind.value_or(LabelKind::Multi) == LabelKind::Multi) task.use_label_sets();
+}
+
+bool reads_own_files(const TaskFlags& flags) {
+  if (!flags.task.empty()) return flags.task == "-" || TableReader::has_table_name(flags.task);
+  return !flags.train.empty() || !flags.validation.empty() || !flags.test.empty();
 }
 
 }  // namespace
@@ -152,6 +166,14 @@ Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   task.check(task.name);
   return task;
+}
+
+std::string title_of(const TaskFlags& flags, const Task& task, const std::string& split) {
+  if (!reads_own_files(flags)) return task.name + " " + split;
+  const auto& files = task.files_of(split);
+  const std::string first =
+      files.front() == "-" ? "standard input" : files.front().filename().string();
+  return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
 }
 
 }  // namespace convseq::cli

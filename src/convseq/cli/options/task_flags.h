@@ -32,4 +32,7 @@ void add_task_flags(CLI::App& command, TaskFlags& flags);
 // they name nothing at all, the remembered task is looked up by its name.
 Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered = {});
 
+// What a report is called: the task and the split, or, of tables that the user names, the file.
+std::string title_of(const TaskFlags& flags, const Task& task, const std::string& split);
+
 }  // namespace convseq::cli

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <torch/cuda.h>
 
+#include <mutex>
+
 #include "convseq/base/counted.h"
 #include "convseq/base/log.h"
 #include "convseq/base/progress.h"
@@ -10,6 +12,7 @@
 #include "convseq/cli/frame/flag_spelling.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/signals.h"
+#include "convseq/kernels/device.h"
 #include "convseq/train/step/precision.h"
 
 namespace convseq::cli {
@@ -61,6 +64,13 @@ void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
             {.max = 1'000'000'000});
 }
 
+// Why libtorch uses none of this machine's GPUs; empty: there is none.
+std::string why_no_gpu() {
+  const auto gpus = kernels::cuda_devices();
+  if (gpus.empty()) return "";
+  return fmt::format("libtorch cannot use the {}; see `convseq version`", gpus.front().name);
+}
+
 }  // namespace
 
 torch::Dtype type_of(Precision precision) {
@@ -76,11 +86,15 @@ torch::Dtype type_of(Precision precision) {
 
 torch::Device device_of(DeviceChoice choice, int local_rank) {
   if (choice == DeviceChoice::Cpu) return torch::kCPU;
-  if (!torch::cuda::is_available()) {
-    require(choice != DeviceChoice::Cuda, "--device cuda: no CUDA GPU found");
-    return torch::kCPU;
+  if (torch::cuda::is_available()) {
+    return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank)};
   }
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank)};
+  static const std::string why = why_no_gpu();
+  require(choice != DeviceChoice::Cuda, "--device cuda: {}",
+          why.empty() ? "no CUDA GPU found" : why);
+  static std::once_flag told;
+  if (!why.empty()) std::call_once(told, [] { log::warning("using the CPU: {}", why); });
+  return torch::kCPU;
 }
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
@@ -127,6 +141,7 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
   options.save_seconds = flags.save_every->empty() ? 60 : 0;
   options.stop = interrupted;  // after the step that is under way, with a checkpoint
   options.record = effective_options(*flags.command, flags.only_if_given);
+  for (const char* of_one_call : {"fresh", "resume"}) options.record.erase(of_one_call);
   const bool other_limit = options.limits.source_tokens > 0 || options.limits.minutes > 0;
   if (other_limit && flags.steps->empty()) options.limits.steps = 0;
   // Without a known end the rate cannot run towards it.
@@ -151,8 +166,10 @@ void run_training(const TrainingFlags& flags, TrainingOptions& options,
     };
     run_together(*communicator, part, describe_exception);
   }
-  if (stopped)
-    throw Stopped(options.out.string() + ": stopped; run the same command again to resume");
+  if (stopped) {
+    throw Stopped(fmt::format("{}: stopped; run the same command again{} to resume",
+                              options.out.string(), flags.fresh ? " without --fresh" : ""));
+  }
 }
 
 std::string describe(const TrainingSummary& done, const std::filesystem::path& out) {

@@ -31,6 +31,7 @@ struct TrainingFlags {
   CLI::Option* schedule = nullptr;
   CLI::Option* save_every = nullptr;
   // Options whose default depends on others: options.json has them only where they were given.
+  // `fresh` is of one call: options.json never has it.
   std::vector<std::string> only_if_given = {"steps", "schedule", "save-every", "precision"};
 };
 
