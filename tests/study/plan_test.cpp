@@ -242,7 +242,7 @@ TEST(StudyFile, WhatCouldNotBeToldApartOrNeverRunIsRefused) {
   study["pretraining_jobs"] = 0;
   EXPECT_EQ(refusal(study), "study.json: pretraining_jobs is 0; allowed: 1 and more");
   study = small_study();
-  study.erase("learning_rates");
+  study["learning_rates"] = Json::array();
   EXPECT_EQ(refusal(study), "part main: no learning_rates for light on lexical");
 }
 
@@ -276,8 +276,9 @@ TEST(CellFilter, TakesCellsByTheirNames) {
             taken({"learning_rate=0.01", "start=scratch"}));
   EXPECT_GT(taken({"learning_rate=1e-2"}), 0);
   EXPECT_NO_THROW(CellFilter({"model=light", "seed=2"}).refuse_unknown(plan));
-  EXPECT_EQ(message_of<Error>([&] { CellFilter({"model=lite"}).refuse_unknown(plan); }),
-            "only model=lite: the study has none; it has: light, transformer; did you mean light?");
+  EXPECT_EQ(
+      message_of<Error>([&] { CellFilter({"model=ligth"}).refuse_unknown(plan); }),
+      "only model=ligth: the study has none; it has: light, transformer; did you mean light?");
   EXPECT_NE(message_of<Error>([&] { taken({"modle=light"}); }).find("did you mean model?"),
             std::string::npos);
 }

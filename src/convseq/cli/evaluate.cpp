@@ -113,7 +113,8 @@ void run(EvaluateFlags& flags) {
           flags.model.string());
   const auto remembered = remembered_task(flags.model);
   const Task task = task_for_model(flags.task, remembered);
-  if (remembered && remembered->source.pattern() != task.source.pattern()) {
+  if (remembered && flags.task.source.empty() &&
+      remembered->source.pattern() != task.source.pattern()) {
     log::warning(
         "{} reads \"{}\", the model was trained on \"{}\"; give the files with --test to "
         "use the model's",

@@ -171,11 +171,11 @@ void run(PredictFlags& flags) {
       flags.max_memory);
 
   const AnswerBy by = flags.by.value_or(usual_answer(config, task));
-  require(by == AnswerBy::Greedy || !task.labels.empty(), "{}: has no list of labels{}",
-          flags.model.string(),
-          by == AnswerBy::Head
-              ? ""
-              : "; fine-tune the model on a task with labels, or use --answer greedy");
+  const bool needs_labels = by == AnswerBy::Labels || (by == AnswerBy::Head && config.classes > 0);
+  require(
+      !needs_labels || !task.labels.empty(), "{}: has no list of labels{}", flags.model.string(),
+      by == AnswerBy::Head ? ""
+                           : "; fine-tune the model on a task with labels, or use --answer greedy");
   require(by != AnswerBy::Greedy || flags.thresholds.empty(),
           "--threshold: the model answers with text, which has no probabilities of labels");
   Calibration calibration;

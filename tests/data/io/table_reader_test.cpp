@@ -195,7 +195,7 @@ TEST(TableReader, NamesTheBadRowOrSkipsAndCountsIt) {
         BadTable{"a.tsv", "a\tb\n1\t2\n3\n", ":3: has 1 field; there are 2 columns: a, b", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n{\"a\": 1, \"a\": 2}\n", ":2: a is given twice", 1},
         BadTable{"a.jsonl", "{\"a\": 1}\n\xFF\n{\"a\": 1}", ":2: not UTF-8: byte 1", 2},
-        BadTable{"a.csv", "a,b\n1,\"x\xEF\n\"\n3,4\n5,6\n", ":2: not UTF-8: byte 4", 2},
+        BadTable{"a.csv", "a,b\n1,\"x\xEF\n\"\n3,4\n5,6\n", ":2: not UTF-8: byte 5", 2},
         BadTable{"a.csv", "a,b\n1,\"x\n5,\xEF\nz\"\n3,4\n", ":2: line 3: not UTF-8: byte 3", 1},
         BadTable{"a.jsonl", "", ":1: the file holds no row", 0},
         BadTable{"a.csv", "", ":1: the file holds no row", 0},

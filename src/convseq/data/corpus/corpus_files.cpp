@@ -54,12 +54,15 @@ std::vector<fs::path> files_in_folder(const fs::path& folder) {
 std::vector<fs::path> files_that_match(const std::string& pattern) {
   ::glob_t found{};
   ::glob(pattern.c_str(), 0, nullptr, &found);
+  const bool is_name = pattern.find_first_of("*?[") == pattern.npos;
   std::vector<fs::path> files;
   for (const char* path : std::span(found.gl_pathv, found.gl_pathc)) {
     std::error_code no_file;  // a broken or circular link
-    const bool exists = fs::exists(path, no_file) && !no_file;
-    if (exists) files.emplace_back(path);
-    if (!exists) log::warning("{}: a broken link; left out", path);
+    if (is_name || fs::exists(path, no_file)) {
+      files.emplace_back(path);
+    } else {
+      log::warning("{}: a broken link; left out", path);
+    }
   }
   ::globfree(&found);
   return files;

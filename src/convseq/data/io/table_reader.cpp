@@ -107,8 +107,8 @@ bool TableReader::next(Row& row) {
       report(error);
     }
   }
-  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_ &&
-      !options_.may_be_empty) {
+  const bool may_be_empty = options_.may_be_empty || !options_.line_column.empty();
+  if (!std::exchange(ended_, true) && lines_.line_number() == without_a_row_ && !may_be_empty) {
     report(Error("the file holds no row"));
   }
   return false;

@@ -28,7 +28,7 @@ struct TableReaderOptions {
   // CSV or TSV has plain lines, empty ones included; so has standard input that does not begin with
   // a JSON object; and a file without rows is no error.
   std::string line_column;
-  bool may_be_empty = false;  // a file without rows is no Error
+  bool may_be_empty = false;  // as a file of plain lines always may
   LineReaderOptions lines;
 };
 
