@@ -27,6 +27,7 @@ Outcome outcome_of(const TaskExample& example, const LabelDecision& decision,
 void answer_by_scores(TaskAnswerer& answerer, const TaskSplit& split,
                       const EvaluateTaskOptions& options, TaskEvaluation& result) {
   const ClassScores scores = answerer.scores(split.sources, options.batches);
+  result.calibration = options.calibration;
   if (options.fit.any()) {
     result.calibration =
         fit_calibration(options.fit, options.calibration,
@@ -51,8 +52,7 @@ TaskEvaluation evaluate_task(TaskAnswerer& answerer, const TaskSplit& split,
         task.name, name_of(metric));
   }
   options.on_pass("evaluate");
-  TaskEvaluation result{
-      .labels = task.labels, .outcomes = {}, .report = {}, .calibration = options.calibration};
+  TaskEvaluation result{.labels = task.labels, .outcomes = {}, .report = {}, .calibration = {}};
   if (answerer.by() == AnswerBy::Greedy) {
     require(!options.fit.any(), "{}: generated text has no probabilities to fit", task.name);
     std::vector<std::string> texts = answerer.generate(split.sources, options.batches);

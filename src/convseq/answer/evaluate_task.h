@@ -24,7 +24,7 @@ struct TaskEvaluation {
   std::vector<std::string> labels;  // of the task
   std::vector<Outcome> outcomes;    // in the order of the split's examples
   Report report;
-  Calibration calibration;  // the given one, or what was fitted
+  Calibration calibration;  // the given one, or what was fitted; none for generated text
 };
 
 // Answers every example of a split and computes the metrics: for `convseq evaluate`, for validation

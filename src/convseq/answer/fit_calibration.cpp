@@ -43,14 +43,6 @@ Column column_of(size_t label, const std::vector<LabelAnswer>& answers,
   return column;
 }
 
-std::vector<std::string> labels_to_fit(const Task& task) {
-  if (task.label_kind == LabelKind::Multi) return task.labels;
-  require(!task.positive_label.empty(),
-          "{}: a threshold is that of the positive label; name it with {}", task.name,
-          OptionName("positive_label"));
-  return {task.positive_label};
-}
-
 void fit_thresholds(const CalibrationRequest& fit, const CalibrationData& data,
                     Calibration& calibration) {
   const ThresholdRequest& request = *fit.threshold;
@@ -87,6 +79,14 @@ void fit_thresholds(const CalibrationRequest& fit, const CalibrationData& data,
 }
 
 }  // namespace
+
+std::vector<std::string> labels_to_fit(const Task& task) {
+  if (task.label_kind == LabelKind::Multi) return task.labels;
+  require(!task.positive_label.empty(),
+          "{}: a threshold is that of the positive label; name it with {}", task.name,
+          OptionName("positive_label"));
+  return {task.positive_label};
+}
 
 Calibration fit_calibration(const CalibrationRequest& request, const Calibration& current,
                             const CalibrationData& data) {

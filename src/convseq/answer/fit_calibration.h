@@ -25,6 +25,10 @@ struct CalibrationData {
   const ClassScores& scores;  // [example][label], before any temperature
 };
 
+// The labels that get thresholds: all of a multi-label task, else the positive one. An Error where
+// the task has none.
+std::vector<std::string> labels_to_fit(const Task& task);
+
 // The temperature first, then thresholds of the probabilities that it gives: one for each label of
 // a multi-label task, or one for the positive label. What is not asked for stays as in `current`,
 // but a new temperature removes thresholds, since they were fitted to other probabilities. A label

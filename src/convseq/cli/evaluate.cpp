@@ -1,4 +1,4 @@
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "convseq/answer/evaluate_task.h"
 #include "convseq/answer/predictions.h"
@@ -102,8 +102,7 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   }
   return {.report = std::move(found.report),
           .rows = examples.totals,
-          .calibration =
-              answerer.by() == AnswerBy::Greedy ? Calibration() : std::move(found.calibration)};
+          .calibration = std::move(found.calibration)};
 }
 
 void run(EvaluateFlags& flags) {
@@ -122,10 +121,7 @@ void run(EvaluateFlags& flags) {
   }
   require(!flags.calibration.save || flags.calibration.fit.any(),
           "--save: nothing is fitted; use --fit-threshold or --fit-temperature");
-  require(!flags.calibration.fit.threshold || task.label_kind == LabelKind::Multi ||
-              !task.positive_label.empty(),
-          "--fit-threshold: of which label? Name it with --positive-label; the labels: {}",
-          fmt::join(task.labels, ", "));
+  if (flags.calibration.fit.threshold) labels_to_fit(task);  // refuses a task without one
   const std::string split = flags.calibration.fit.any() ? split_to_fit(task, flags.split)
                             : flags.split.empty()       ? default_split(task)
                                                         : flags.split;

@@ -28,26 +28,23 @@ int report(int code, std::string_view message) {
   return code;
 }
 
-// Help lists them under "Commands", not "Subcommands".
-void name_groups(CLI::App& command) {
-  for (CLI::App* sub : command.get_subcommands([](CLI::App*) { return true; })) {
-    sub->group("Commands");
-    name_groups(*sub);
-  }
-}
-
 // Examples are written for convseq.
-void name_program_in_examples(CLI::App& command) {
+std::string with_program_name(std::string text) {
   constexpr std::string_view kWritten = "convseq ";
   const std::string name = std::string(program_name()) + " ";
-  std::string text = command.get_footer();
   for (size_t at = text.find(kWritten); at != text.npos; at = text.find(kWritten, at)) {
     text.replace(at, kWritten.size(), name);
     at += name.size();
   }
-  command.footer(text);
+  return text;
+}
+
+// Help lists commands under "Commands", not "Subcommands", and its examples name this program.
+void finish_help(CLI::App& command) {
+  command.footer(with_program_name(command.get_footer()));
   for (CLI::App* sub : command.get_subcommands([](CLI::App*) { return true; })) {
-    name_program_in_examples(*sub);
+    sub->group("Commands");
+    finish_help(*sub);
   }
 }
 
@@ -63,10 +60,9 @@ void add_commands(CLI::App& program) {
   add_man(program);
   add_help(program);
   add_config_option(program);
-  name_groups(program);
   program.footer(fmt::format("Example:\n  convseq {}\nHelp on a command:\n  convseq help COMMAND",
                              program_example()));
-  name_program_in_examples(program);
+  finish_help(program);
 }
 
 int exit_code_of(Error::Cause cause) {

@@ -48,7 +48,7 @@ Task task_for(const PredictFlags& flags, const ModelConfig& config) {
     task.source = TextTemplate(flags.source);
     task.cut.clear();
   }
-  require(flags.max_source_tokens != 1, "--max-source-tokens: 1; allowed: 0, or 2 and more");
+  check_token_limit("--max-source-tokens", flags.max_source_tokens);
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   if (config.positions == Positions::Learned) {

@@ -22,7 +22,7 @@ struct QuantizeFlags {
   bool int8 = false, bf16 = false;
   TaskFlags task;
   std::string split;
-  TaskSplitOptions read;
+  int64_t limit = 0;
   BootstrapOptions bootstrap;
   EngineChoice engine;
   bool force = false;
@@ -66,7 +66,7 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
 
 // What will be compared. Whatever is wrong with the data is an Error here, before the model is
 // written.
-Comparison planned(QuantizeFlags& flags) {
+Comparison planned(const QuantizeFlags& flags) {
   Comparison plan;
   plan.task = task_for_model(flags.task, remembered_task(flags.model));
   plan.split = flags.split.empty() ? default_split(plan.task) : flags.split;
@@ -75,8 +75,10 @@ Comparison planned(QuantizeFlags& flags) {
     plan.calibration = load_calibration(flags.model, plan.task.label_kind, plan.task.labels);
   }
   BadLines bad_lines(flags.task.on_bad_line);
-  flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
-  plan.examples = read_split(plan.task, plan.split, Tokenizer::load(flags.model), flags.read);
+  plan.examples =
+      read_split(plan.task, plan.split, Tokenizer::load(flags.model),
+                 {.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}},
+                  .limit = flags.limit});
   return plan;
 }
 
@@ -128,7 +130,7 @@ void print(const QuantizeFlags& flags, const Comparison& comparison) {
   }
 }
 
-void quantize(QuantizeFlags& flags) {
+void quantize(const QuantizeFlags& flags) {
   end_on_signals();
   if (flags.quiet) log::set_level(log::Level::Warning);
   require(flags.int8 != flags.bf16, "the type of the matrices: use either --int8 or --bf16");
@@ -137,7 +139,7 @@ void quantize(QuantizeFlags& flags) {
   if (flags.evaluates()) {
     comparison = planned(flags);
   } else {
-    require(flags.task.train.empty() && flags.split.empty() && flags.read.limit == 0,
+    require(flags.task.train.empty() && flags.split.empty() && flags.limit == 0,
             "--train, --split and --limit are of a comparison; name a task, or files with --test");
   }
   const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type(), [] {
@@ -169,7 +171,7 @@ void add_quantize(CLI::App& program) {
   add_task_flags(*command, flags->task);
   command->add_option("--split", flags->split,
                       "Split to compare the scores on (default: test, else validation)");
-  add_count(*command, "--limit", flags->read.limit, "Use only the first N examples (0 = all)",
+  add_count(*command, "--limit", flags->limit, "Use only the first N examples (0 = all)",
             {.min = 0, .max = kMostRows});
   add_count(*command, "--resamples", flags->bootstrap.resamples,
             "Bootstrap resamples (0 = no confidence intervals)", {.min = 0, .max = 1'000'000});

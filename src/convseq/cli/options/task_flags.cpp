@@ -136,6 +136,10 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
   add_enum(command, "--on-bad-line", flags.on_bad_line, "What to do with an invalid row");
 }
 
+void check_token_limit(const char* flag, int64_t tokens) {
+  require(tokens != 1, "{}: 1; allowed: 0, or 2 to {}: one token and the EOS", flag, kLongest);
+}
+
 Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
   Task task = named_task(flags, remembered);
   const bool own_labels = flags.task.empty() || is_table(flags);
@@ -159,9 +163,8 @@ Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
                               : fmt::format("{}", fmt::join(task.labels, ", ")));
   require(!has(task.metrics, Metric::F1) || !task.positive_label.empty(),
           "the metric f1 needs a positive class: name it with --positive-label, or use macro_f1");
-  require(flags.max_source_tokens != 1 && flags.max_target_tokens != 1,
-          "{}: 1; allowed: 0, or 2 to {}: one token and the EOS",
-          flags.max_source_tokens == 1 ? "--max-source-tokens" : "--max-target-tokens", kLongest);
+  check_token_limit("--max-source-tokens", flags.max_source_tokens);
+  check_token_limit("--max-target-tokens", flags.max_target_tokens);
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
   task.check(task.name);

@@ -27,6 +27,9 @@ struct TaskFlags {
 
 void add_task_flags(CLI::App& command, TaskFlags& flags);
 
+// Refuses 1, which leaves no room for a token before the EOS; 0 is the task's own limit.
+void check_token_limit(const char* flag, int64_t tokens);
+
 // The task that the flags name. Where they name tables without templates, those of the `remembered`
 // task (of a model folder) are used; without one, an Error names the columns and the flags. Where
 // they name nothing at all, the remembered task is looked up by its name.

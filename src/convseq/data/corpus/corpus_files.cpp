@@ -51,14 +51,15 @@ std::vector<fs::path> files_in_folder(const fs::path& folder) {
   return files;
 }
 
+bool has_wildcard(const std::string& text) { return text.find_first_of("*?[") != text.npos; }
+
 std::vector<fs::path> files_that_match(const std::string& pattern) {
   ::glob_t found{};
   ::glob(pattern.c_str(), 0, nullptr, &found);
-  const bool is_name = pattern.find_first_of("*?[") == pattern.npos;
   std::vector<fs::path> files;
   for (const char* path : std::span(found.gl_pathv, found.gl_pathc)) {
     std::error_code no_file;  // a broken or circular link
-    if (is_name || fs::exists(path, no_file)) {
+    if (!has_wildcard(pattern) || fs::exists(path, no_file)) {
       files.emplace_back(path);
     } else {
       log::warning("{}: a broken link; left out", path);
@@ -72,7 +73,7 @@ std::vector<fs::path> files_that_match(const std::string& pattern) {
 fs::path fixed_part(const fs::path& pattern) {
   fs::path fixed;
   for (const fs::path& part : pattern.parent_path()) {
-    if (part.string().find_first_of("*?[") != std::string::npos) break;
+    if (has_wildcard(part.string())) break;
     fixed /= part;
   }
   return fixed.empty() ? "." : fixed;

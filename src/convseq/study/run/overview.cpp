@@ -79,7 +79,8 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   }
   const std::set<std::string> needed = needed_by(plan, filter);
   for (const Cell& cell : plan.cells()) {
-    if (!filter.takes(cell) && !needed.contains(cell.id())) continue;
+    const bool taken = filter.takes(cell);
+    if (!taken && !needed.contains(cell.id())) continue;
     PartOverview& part = part_of(cell.label.parts.front());
     const CellResult* failure = folder.failure(cell.id());
     const bool done = folder.is_done(cell.id());
@@ -87,7 +88,7 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
     if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);
-    if (!filter.takes(cell)) continue;
+    if (!taken) continue;  // only what stops others is of interest
     if (cell.kind() != CellKind::Pretrain && cell.kind() != CellKind::Finetune) continue;
     ++(cell.kind() == CellKind::Pretrain ? part.pretrainings : part.finetunings);
     ++(done ? part.done : failed ? part.failed : running ? part.running : part.left);

@@ -6,28 +6,38 @@
 namespace convseq {
 namespace {
 
-// A checksum of all tokens of all examples, which detects changed data of the same size.
-uint32_t fingerprint_of(const std::vector<Example>& examples) {
-  std::vector<uint32_t> each;
-  for (const Example& example : examples) {
-    each.push_back(crc32_of(std::as_bytes(std::span(example.source))));
-    each.push_back(crc32_of(std::as_bytes(std::span(example.target))));
+// A checksum of lists of tokens and texts, which detects changed data of the same size.
+class Fingerprint {
+ public:
+  template <class Items>
+  void add(const Items& items) {
+    each_.push_back(crc32_of(std::as_bytes(std::span(items))));
   }
-  return crc32_of(std::as_bytes(std::span(each)));
+  std::string text() const {
+    return fmt::format("{:08x}", crc32_of(std::as_bytes(std::span(each_))));
+  }
+
+ private:
+  std::vector<uint32_t> each_;
+};
+
+std::string fingerprint_of(const std::vector<Example>& examples) {
+  Fingerprint fingerprint;
+  for (const Example& example : examples) {
+    fingerprint.add(example.source);
+    fingerprint.add(example.target);
+  }
+  return fingerprint.text();
 }
 
-uint32_t fingerprint_of(const TaskSplit& split) {
-  std::vector<uint32_t> each;
-  for (const TokenIds& source : split.sources) {
-    each.push_back(crc32_of(std::as_bytes(std::span(source))));
-  }
+std::string fingerprint_of(const TaskSplit& split) {
+  Fingerprint fingerprint;
+  for (const TokenIds& source : split.sources) fingerprint.add(source);
   for (const TaskExample& example : split.examples) {
-    each.push_back(crc32_of(std::as_bytes(std::span(example.target))));
-    for (const std::string& label : example.labels) {
-      each.push_back(crc32_of(std::as_bytes(std::span(label))));
-    }
+    fingerprint.add(example.target);
+    for (const std::string& label : example.labels) fingerprint.add(label);
   }
-  return crc32_of(std::as_bytes(std::span(each)));
+  return fingerprint.text();
 }
 
 std::string describe_class_weights(const FinetuneOptions& options) {
@@ -62,11 +72,11 @@ RunIdentity identity_of(const FinetuneOptions& options, const Tokenizer& tokeniz
       {"source template", options.task.source.pattern()},
       {"target template", options.task.target.pattern()},
       {"examples", fmt::format("{} ({} tokens)", examples.size(), tokens)},
-      {"data", fmt::format("{:08x}", fingerprint_of(examples))},
+      {"data", fingerprint_of(examples)},
       {"batch", std::to_string(options.batch_rows)},
       // The best score so far is compared with those to come.
       {"metric", std::string(name_of(options.task.metrics.front()))},
-      {"validation data", fmt::format("{:08x}", fingerprint_of(validation))}};
+      {"validation data", fingerprint_of(validation)}};
   identity.insert(identity.end(), more.begin(), more.end());
   if (options.is_multi_label())
     identity.push_back({"label kind", std::string(name_of(LabelKind::Multi))});

@@ -83,7 +83,7 @@ Section curve_section(const Context& context) {
   Table table{"Validation NLL per token after pre-training",
               {"model", "steps", "seeds", "NLL", "minutes, all seeds", "cells"},
               {}};
-  std::map<std::string, const CellResult*> longest;  // by model
+  std::vector<std::pair<std::string, const CellResult*>> longest;  // by model, in the same order
   for (const std::string& name : order) {
     SystemScores scores;
     double seconds = 0;
@@ -104,7 +104,13 @@ Section curve_section(const Context& context) {
                           fixed(seconds / 60, 2), cells});
     if (!first.task.empty() || first.validation.empty()) continue;
     const std::string title = name.substr(0, name.rfind(", "));
-    if (!longest.contains(title) || longest[title]->steps < first.steps) longest[title] = &first;
+    const auto known = std::find_if(longest.begin(), longest.end(),
+                                    [&](const auto& each) { return each.first == title; });
+    if (known == longest.end()) {
+      longest.emplace_back(title, &first);
+    } else if (known->second->steps < first.steps) {
+      known->second = &first;
+    }
   }
   LineChart chart{.x_label = "steps", .y_label = "validation NLL per token"};
   for (const auto& [title, run] : longest) {
