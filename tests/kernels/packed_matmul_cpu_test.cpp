@@ -36,6 +36,15 @@ std::vector<float> whole_numbers(int64_t rows, int64_t count, float unit, uint32
   return values;
 }
 
+// Whether the level multiplies int8 by vpmaddubsw, whose sums of two products have 16 bits.
+bool rounds_pairs([[maybe_unused]] CpuLevel level) {
+#ifdef __x86_64__
+  return level == CpuLevel::Avx2 || level == CpuLevel::Avx512;
+#else
+  return false;
+#endif
+}
+
 struct Product {
   Product(WeightType wanted, CpuLevel on, const Case& sizes, uint32_t seed = 1)
       : type(wanted), level(on), shape(sizes) {
@@ -48,6 +57,16 @@ struct Product {
       for (float& value : x) value = to_bf16(value);
       for (float& value : w) value = to_bf16(value);
     }
+  }
+
+  // The weights as the packed matrix holds them.
+  std::vector<float> unpacked() const {
+    const OwnedMatrix matrix(matrix_shape(), w);
+    std::vector<float> held(w.size());
+    for (int64_t o = 0; o < shape.outputs; ++o) {
+      unpack_row(matrix.matrix, o, held.data() + o * shape.inputs);
+    }
+    return held;
   }
 
   PackedMatrixShape matrix_shape() const { return {shape.outputs, shape.inputs, type, level}; }
@@ -98,8 +117,9 @@ TEST(PackedMatmulCpu, EveryLevelAndTypeEqualsTheSum) {
     for (const int64_t rows : {1, 2, 3, 7, 8, 9, 17, 63, 64, 65}) {
       for (const auto& [inputs, outputs] :
            {std::pair{1, 1}, {7, 5}, {8, 8}, {9, 17}, {64, 64}, {65, 33}, {100, 130}}) {
-        const Product product(type, level, {rows, inputs, outputs});
+        Product product(type, level, {rows, inputs, outputs});
         const auto y = product.run();
+        product.w = product.unpacked();
         for (int64_t r = 0; r < rows; ++r) {
           for (int64_t o = 0; o < outputs; ++o) {
             const auto [sum, magnitude] = product.expected(r, o);
@@ -184,6 +204,7 @@ TEST(PackedMatmulCpu, Int8SumsOfTheExtremesAreExact) {
       product.w[i] = (i / 4096) % 3 == 0 ? 127 : -127;
     }
     const auto y = product.run();
+    product.w = product.unpacked();
     for (int64_t r = 0; r < shape.rows; ++r) {
       for (int64_t o = 0; o < shape.outputs; ++o) {
         ASSERT_EQ(y[static_cast<size_t>(r * shape.outputs + o)], product.expected(r, o).first)
@@ -213,14 +234,37 @@ TEST(PackedMatmulCpu, ARowOfZerosGivesZerosAndNanStaysInItsRow) {
 
 TEST(PackedMatmulCpu, AnUnpackedRowIsTheRowThatWasPacked) {
   for_levels_and_types([](CpuLevel level, WeightType type) {
-    const Product product(type, level, {1, 21, 35});
-    const OwnedMatrix matrix(product.matrix_shape(), product.w);
-    std::vector<float> row(21);
-    for (int64_t o = 0; o < 35; ++o) {
-      unpack_row(matrix.matrix, o, row.data());
-      EXPECT_TRUE(same_bits(row.data(), product.w.data() + o * 21, 21));
+    Product product(type, level, {1, 21, 35});
+    if (type == WeightType::Int8 && rounds_pairs(level)) {
+      for (size_t i = 0; i < product.w.size(); ++i) {
+        if (i % 21 % 2 == 1) product.w[i] = 0.125F * static_cast<float>(i % 3) - 0.125F;
+      }
     }
+    EXPECT_EQ(product.unpacked(), product.w);
   });
+}
+
+// Two neighbouring weights are at most 128 together, so that their products with 255 fit 16 bits.
+TEST(PackedMatmulCpu, WithoutAnInstructionForInt8LargePairsOfWeightsGetACoarserScale) {
+  for (const CpuLevel level : cpu_levels()) {
+    const Product product(WeightType::Int8, level, {1, 21, 35});
+    const auto held = product.unpacked();
+    for (size_t o = 0; o < 35; ++o) {
+      const float* w = product.w.data() + o * 21;
+      float pair = 0;
+      for (size_t i = 0; i < 21; i += 2) {
+        pair = std::max(pair, std::abs(w[i]) + (i + 1 < 21 ? std::abs(w[i + 1]) : 0));
+      }
+      const float step = rounds_pairs(level) ? pair / 127 : 0;
+      for (size_t i = 0; i < 21; ++i) {
+        EXPECT_NEAR(held[o * 21 + i], w[i], step * 0.5001F) << cpu_level_name(level);
+        if (i % 2 == 1) {
+          EXPECT_LE(std::abs(held[o * 21 + i - 1]) + std::abs(held[o * 21 + i]),
+                    rounds_pairs(level) ? step * 128.001F : pair);
+        }
+      }
+    }
+  }
 }
 
 TEST(PackedMatmulCpu, QuantisedWeightsPackAsTheFloatsThatTheyStandFor) {

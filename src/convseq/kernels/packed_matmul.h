@@ -13,7 +13,10 @@ namespace convseq::kernels {
 enum class WeightType {
   Fp32,
   Bf16,  // activations are rounded to bf16 as well; the sums are fp32
-  Int8,  // symmetric: one scale per output of W and one per row of x, |q| ≤ 127; exact int32 sums
+  // Symmetric: one scale per output of W and one per row of x, |q| ≤ 127; exact int32 sums. With
+  // AVX2, and AVX-512 without VNNI, W's scale is so coarse that the magnitudes of each two
+  // neighbours of an output are at most 128 together.
+  Int8,
 };
 
 inline constexpr int64_t kPackedAlignment = 64;  // of packed data, in bytes

@@ -16,7 +16,7 @@ namespace {
 // header is text, filled up with zeros, and a checksum in its last bytes.
 constexpr size_t kHeaderBytes = 4096;
 // To be raised with every change of this format and of the kernels' packed layouts.
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 size_t padded(size_t bytes) {
   return (bytes + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;

@@ -1,4 +1,4 @@
-#include "convseq/kernels/cpu/infer/matmul_avx512_dot.h"
+#include "convseq/kernels/cpu/infer/matmul_dots.h"
 
 namespace convseq::kernels::CONVSEQ_LEVEL {
 namespace {

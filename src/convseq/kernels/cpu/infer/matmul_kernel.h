@@ -11,7 +11,6 @@ enum class RowElement {
   Bf16,
   Int8,
   Uint8,  // q + 128
-  Int16,
 };
 
 struct MatmulFormat {
@@ -21,6 +20,8 @@ struct MatmulFormat {
   int group = 1;
   int input_multiple = 1;  // inputs are padded with zeros to a multiple of it
   RowElement element = RowElement::Fp32;
+  // Int8: the magnitudes of two neighbouring weights of an output are at most this together.
+  int largest_pair = 2 * 127;
   // Rows are stored as [rows / row_tile][inputs / row_group][row_tile][row_group]. With a tile of
   // one row that is row by row.
   int row_tile = 1;

@@ -22,9 +22,9 @@ MatmulKernels kernels_of(CpuLevel level) {
     case CpuLevel::Avx512Vnni:
       return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512_vnni::kInt8Matmul};
     case CpuLevel::Avx512:
-      return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512::kInt8MaddMatmul};
+      return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512::kInt8PairMatmul};
     case CpuLevel::Avx2:
-      return {avx2::kFp32Matmul, avx2::kBf16Matmul, avx2::kInt8MaddMatmul};
+      return {avx2::kFp32Matmul, avx2::kBf16Matmul, avx2::kInt8PairMatmul};
 #endif
     default:
       return {baseline::kFp32Matmul, baseline::kBf16Matmul, baseline::kInt8Matmul};

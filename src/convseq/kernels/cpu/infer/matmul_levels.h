@@ -18,10 +18,10 @@ extern const MatmulKernel kBf16Matmul, kInt8Matmul;
 }
 #elif defined(__x86_64__)
 namespace avx2 {
-extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8MaddMatmul;
+extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8PairMatmul;
 }
 namespace avx512 {
-extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8MaddMatmul;
+extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8PairMatmul;
 }
 namespace avx512_vnni {
 extern const MatmulKernel kInt8Matmul;

@@ -24,7 +24,6 @@ int element_bytes(RowElement element) {
     case RowElement::Uint8:
       return 1;
     case RowElement::Bf16:
-    case RowElement::Int16:
       return 2;
     default:
       return 4;
@@ -87,13 +86,27 @@ float quantise(const float* weights, int64_t count, int8_t* to) {
   return largest / 127;
 }
 
+// The scale that makes the magnitudes of each two neighbours at most `largest` together, over
+// `scale`; 1 where they are.
+float coarser_scale(const int8_t* weights, int64_t inputs, int largest) {
+  int pair = 0;
+  for (int64_t i = 0; i < inputs; i += 2) {
+    pair = std::max(pair, std::abs(weights[i]) + (i + 1 < inputs ? std::abs(weights[i + 1]) : 0));
+  }
+  // Rounding adds at most a half to each.
+  return pair <= largest ? 1 : static_cast<float>(pair) / static_cast<float>(largest - 1);
+}
+
 void store_quantised(const MatmulFormat& format, const MatrixLayout& layout, int64_t output,
                      const int8_t* weights, int64_t inputs, float scale, std::byte* packed) {
+  const float coarser = coarser_scale(weights, inputs, format.largest_pair);
+  scale *= coarser;
   int32_t sum = 0;
   for (int64_t i = 0; i < inputs; ++i) {
     assert(weights[i] != -128);
-    sum += weights[i];
-    store(packed + layout.panels, weight_index(format, layout, output, i), weights[i]);
+    const auto weight = static_cast<int8_t>(std::nearbyint(weights[i] / coarser));
+    sum += weight;
+    store(packed + layout.panels, weight_index(format, layout, output, i), weight);
   }
   store(packed, output, scale);
   store(packed + layout.starts, output, -128 * sum);

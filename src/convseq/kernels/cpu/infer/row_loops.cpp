@@ -90,8 +90,6 @@ void pack_quantised(const RowBuffer& to, int64_t row, const float* x, int64_t co
   };
   // The inputs are padded to a multiple of the group.
   switch (to.format.element) {
-    case RowElement::Int16:
-      return pack_groups<8, int16_t>(to, row, x, count, store(0));
     case RowElement::Uint8:
       if (to.format.row_group == 64) return pack_groups<64, uint8_t>(to, row, x, count, store(128));
       return pack_groups<16, uint8_t>(to, row, x, count, store(128));
