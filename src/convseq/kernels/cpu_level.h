@@ -6,14 +6,16 @@
 namespace convseq::kernels {
 
 // The instruction sets that the CPU kernels are compiled for. Those of one architecture stand in
-// the order in which each includes the ones before it.
+// the order in which each includes the ones before it, except that few CPUs with AVX-512 have
+// AVX-VNNI.
 enum class CpuLevel {
   Baseline,    // NEON on Arm, SSE2 on x86
   DotProduct,  // Arm: sdot
   I8mm,        // Arm: smmla and bfmmla
   Avx2,        // x86: with fused multiply-add
+  AvxVnni,     // vpdpbusd on 256 bits, without AVX-512
   Avx512,
-  Avx512Vnni,  // vpdpbusd
+  Avx512Vnni,  // vpdpbusd on 512 bits
   Avx512Bf16,  // vdpbf16ps
   Amx,         // x86: tdpbusd and tdpbf16ps
 };

@@ -14,7 +14,7 @@ enum class WeightType {
   Fp32,
   Bf16,  // activations are rounded to bf16 as well; the sums are fp32
   // Symmetric: one scale per output of W and one per row of x, |q| ≤ 127; exact int32 sums. With
-  // AVX2, and AVX-512 without VNNI, W's scale is so coarse that the magnitudes of each two
+  // AVX2 or AVX-512, but not VNNI, W's scale is so coarse that the magnitudes of each two
   // neighbours of an output are at most 128 together.
   Int8,
 };

@@ -16,6 +16,7 @@ Loops loops_of(CpuLevel level) {
     case CpuLevel::Avx512Bf16:
     case CpuLevel::Amx:
       return {avx512::kConvLoops, avx512::kDynamicLoops};
+    case CpuLevel::AvxVnni:
     case CpuLevel::Avx2:
       return {avx2::kConvLoops, avx2::kDynamicLoops};
 #endif

@@ -22,6 +22,7 @@ inline constexpr auto kEnumNames<kernels::CpuLevel> =
                                                 {kernels::CpuLevel::DotProduct, "dotprod"},
                                                 {kernels::CpuLevel::I8mm, "i8mm"},
                                                 {kernels::CpuLevel::Avx2, "avx2"},
+                                                {kernels::CpuLevel::AvxVnni, "avx-vnni"},
                                                 {kernels::CpuLevel::Avx512, "avx512"},
                                                 {kernels::CpuLevel::Avx512Vnni, "avx512-vnni"},
                                                 {kernels::CpuLevel::Avx512Bf16, "avx512-bf16"},
@@ -44,6 +45,10 @@ bool has_i8mm_and_bf16() {
 bool ask_for_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+bool has_avx_vnni() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> 4 & 1) != 0;
 }
 bool has_amx() {  // bf16, tiles and int8
   constexpr unsigned kFeatures = 1U << 22 | 1U << 24 | 1U << 25;
@@ -78,6 +83,7 @@ std::vector<CpuLevel> cpu_levels() {
   if (add(CpuLevel::DotProduct, has_dot_product())) add(CpuLevel::I8mm, has_i8mm_and_bf16());
 #elif defined(__x86_64__)
   if (add(CpuLevel::Avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
+    add(CpuLevel::AvxVnni, has_avx_vnni());
     const bool wide = add(CpuLevel::Avx512, __builtin_cpu_supports("avx512f") &&
                                                 __builtin_cpu_supports("avx512bw") &&
                                                 __builtin_cpu_supports("avx512dq") &&

@@ -14,17 +14,16 @@ namespace convseq::kernels::CONVSEQ_LEVEL {
 using DotValues = __m512i;
 CONVSEQ_INLINE DotValues load_dots(const std::byte* from) { return _mm512_loadu_si512(from); }
 CONVSEQ_INLINE DotValues broadcast_dots(int32_t four) { return _mm512_set1_epi32(four); }
-inline constexpr int kDotRows = 12, kDotWide = 4;  // of a tile; panels for few rows
 #else
 using DotValues = __m256i;
 CONVSEQ_INLINE DotValues load_dots(const std::byte* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 CONVSEQ_INLINE DotValues broadcast_dots(int32_t four) { return _mm256_set1_epi32(four); }
-inline constexpr int kDotRows = 5, kDotWide = 2;
 #endif
 
-inline constexpr int kDotVectors = 2;  // of a panel
+inline constexpr int kDotVectors = 2;                  // of a panel
+inline constexpr int kDotWide = kLanes == 16 ? 4 : 2;  // panels for few rows
 inline constexpr int kDotPanel = kLanes * kDotVectors;
 inline constexpr int64_t kDotBytes = 4;  // of a row or of an output, per instruction
 inline constexpr int kDotSteps = 4;      // of the loop over the inputs at once
@@ -92,7 +91,7 @@ float repeat_dots(int64_t times) {
 
 template <class Type>
 void multiply_dots(const MatmulTask& task) {
-  for_tiles<kDotRows, kDotPanel, kDotWide, kDotSteps * kDotBytes / Type::kBytes>(
+  for_tiles<Type::kRows, kDotPanel, kDotWide, kDotSteps * kDotBytes / Type::kBytes>(
       task, task.inputs * Type::kBytes, task.inputs * Type::kBytes,
       [&](auto rows, auto panels, int64_t row, int64_t column, WeightPrefetch& prefetch)
           CONVSEQ_LAMBDA {

@@ -23,6 +23,8 @@ MatmulKernels kernels_of(CpuLevel level) {
       return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512_vnni::kInt8Matmul};
     case CpuLevel::Avx512:
       return {avx512::kFp32Matmul, avx512::kBf16Matmul, avx512::kInt8PairMatmul};
+    case CpuLevel::AvxVnni:
+      return {avx2::kFp32Matmul, avx2::kBf16Matmul, avx_vnni::kInt8Matmul};
     case CpuLevel::Avx2:
       return {avx2::kFp32Matmul, avx2::kBf16Matmul, avx2::kInt8PairMatmul};
 #endif

@@ -20,6 +20,9 @@ extern const MatmulKernel kBf16Matmul, kInt8Matmul;
 namespace avx2 {
 extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8PairMatmul;
 }
+namespace avx_vnni {
+extern const MatmulKernel kInt8Matmul;
+}
 namespace avx512 {
 extern const MatmulKernel kFp32Matmul, kBf16Matmul, kInt8PairMatmul;
 }

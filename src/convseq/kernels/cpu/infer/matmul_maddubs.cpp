@@ -7,6 +7,7 @@ namespace {
 
 // In this order: products that wait, or are added to each other first, fill the registers.
 struct Int8Pairs : UnsignedRowSums {
+  static constexpr int kRows = kLanes == 16 ? 12 : 5;  // of a tile
   CONVSEQ_INLINE static Sums multiply(Sums sum, DotValues x, DotValues w) {
 #if CONVSEQ_LANES == 16
     DotValues pairs = _mm512_maddubs_epi16(x, w);

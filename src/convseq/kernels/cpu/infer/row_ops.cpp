@@ -11,7 +11,7 @@ namespace {
 const RowLoops& row_loops(CpuLevel level) {
 #ifdef __x86_64__
   if (level >= CpuLevel::Avx512) return avx512::kRowLoops;
-  if (level == CpuLevel::Avx2) return avx2::kRowLoops;
+  if (level >= CpuLevel::Avx2) return avx2::kRowLoops;
 #endif
   static_cast<void>(level);
   return baseline::kRowLoops;
@@ -20,7 +20,7 @@ const RowLoops& row_loops(CpuLevel level) {
 const AttentionLoops& attention_loops(CpuLevel level) {
 #ifdef __x86_64__
   if (level >= CpuLevel::Avx512) return avx512::kAttentionLoops;
-  if (level == CpuLevel::Avx2) return avx2::kAttentionLoops;
+  if (level >= CpuLevel::Avx2) return avx2::kAttentionLoops;
 #endif
   static_cast<void>(level);
   return baseline::kAttentionLoops;
