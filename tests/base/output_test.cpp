@@ -133,6 +133,12 @@ TEST(OutputFolder, NeverHoldsWhatIsNotOurs) {
     EXPECT_EQ(refusal(mine, kind, {.force = true}),
               mine.string() + ": is not empty (it holds config.json); choose another folder");
   }
+  folder.file("mine/metrics.jsonl", "{}\n");
+  EXPECT_NE(refusal(mine, FolderKind::Run), "");
+  fs::create_directory(folder / "theirs");
+  fs::create_directory(folder / "theirs/checkpoint-500");
+  EXPECT_NE(refusal(folder / "theirs", FolderKind::Run).find("(it holds checkpoint-500)"),
+            std::string::npos);
   folder.file("mine/config.json", R"({"mixer": "light"})");
   fs::create_directory(folder / "mine/checkpoint-00000004");
   EXPECT_NE(

@@ -230,6 +230,28 @@ TEST_F(Pretraining, RefusesPatienceWithoutValidation) {
   EXPECT_FALSE(fs::exists(patient.out));
 }
 
+TEST_F(Pretraining, RefusesOtherValidationDataHalfway) {
+  auto run = options("out");
+  run.validation_corpus = corpus_;
+  run.validate_every = 2;
+  pretrain(stopped_after(run, 5));
+  auto other = run;
+  other.validation_corpus = folder_.file("other.txt", testing::small_document(1) + "\n").string();
+  const std::string message = message_of<Error>([&] { pretrain(other); });
+  EXPECT_NE(message.find("was made with validation data "), std::string::npos) << message;
+  EXPECT_TRUE(pretrain(run).finished());
+}
+
+TEST_F(Pretraining, RefusesSequencesLongerThanTheLearnedPositions) {
+  auto run = options("out");
+  run.model.positions = Positions::Learned;
+  run.model.max_positions = 20;
+  const std::string message = message_of<Error>([&] { pretrain(run); });
+  EXPECT_NE(message.find("are longer than max_positions 20; set max_positions="), std::string::npos)
+      << message;
+  EXPECT_FALSE(fs::exists(run.out));
+}
+
 TEST(RunFolder, NeedsRoomOnlyForTheCheckpointsThatAreNotThereYet) {
   TempFolder folder;
   const RunFolder run(folder / "out");

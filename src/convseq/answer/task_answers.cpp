@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "convseq/data/task/encoded_task_reader.h"
 #include "convseq/spec/vocabulary_check.h"
 
@@ -19,6 +21,12 @@ TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer
   }
   result.totals = reader.totals();
   return result;
+}
+
+void fit_to_positions(Task& task, const ModelConfig& model) {
+  if (model.positions != Positions::Learned) return;
+  task.max_source_tokens = std::min(task.max_source_tokens, model.max_positions);
+  task.max_target_tokens = std::min(task.max_target_tokens, model.max_positions);
 }
 
 AnswerBy usual_answer(const ModelConfig& model, const Task& task) {

@@ -34,6 +34,9 @@ struct TaskSplitOptions {
 TaskSplit read_split(const Task& task, const std::string& split, const Tokenizer& tokenizer,
                      const TaskSplitOptions& options);
 
+// Learned positions bound the lengths of sources and targets.
+void fit_to_positions(Task& task, const ModelConfig& model);
+
 // The default for a model and a task: the head if it has one, else labels, else generated text.
 AnswerBy usual_answer(const ModelConfig& model, const Task& task);
 

@@ -61,7 +61,7 @@ void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
   require_answer_memory(config, flags.engine, shape, flags.max_memory);
 }
 
-Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& split) {
+Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   // What cannot be written is refused before anything is computed.
   std::optional<OutputFile> predictions;
   if (!flags.predictions.empty()) {
@@ -71,6 +71,7 @@ Evaluation evaluate(EvaluateFlags& flags, const Task& task, const std::string& s
   BadLines bad_lines(flags.task.on_bad_line);
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
   const auto engine = load_engine(flags.model, flags.engine);
+  fit_to_positions(task, engine->config());
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
   TaskAnswerer answerer(*engine, tokenizer, task,
                         flags.by.value_or(usual_answer(engine->config(), task)));

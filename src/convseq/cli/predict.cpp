@@ -51,10 +51,7 @@ Task task_for(const PredictFlags& flags, const ModelConfig& config) {
   check_token_limit("--max-source-tokens", flags.max_source_tokens);
   if (flags.max_source_tokens > 0) task.max_source_tokens = flags.max_source_tokens;
   if (flags.max_target_tokens > 0) task.max_target_tokens = flags.max_target_tokens;
-  if (config.positions == Positions::Learned) {
-    task.max_source_tokens = std::min(task.max_source_tokens, config.max_positions);
-    task.max_target_tokens = std::min(task.max_target_tokens, config.max_positions);
-  }
+  fit_to_positions(task, config);
   return task;
 }
 

@@ -69,6 +69,7 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
 Comparison planned(const QuantizeFlags& flags) {
   Comparison plan;
   plan.task = task_for_model(flags.task, remembered_task(flags.model));
+  fit_to_positions(plan.task, ModelConfig::load(flags.model / kConfigFile));
   plan.split = flags.split.empty() ? default_split(plan.task) : flags.split;
   plan.task.files_of(plan.split);  // refuses a split that is not there
   if (!plan.task.labels.empty()) {

@@ -4,9 +4,12 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <optional>
 
 #include "convseq/answer/calibration.h"
+#include "convseq/base/checksum.h"
 #include "convseq/base/file/atomic_file.h"
+#include "convseq/base/file/mapped_file.h"
 #include "convseq/model/dequantize.h"
 
 namespace convseq {
@@ -94,9 +97,13 @@ void load_shared_parameters(Seq2Seq& model, const TensorMap& found, const std::s
 
 void write_model_files(const fs::path& folder, const ModelFolder& model) {
   write_json_file(folder / kConfigFile, model.config.to_json());
+  const fs::path weights = folder / kWeightsFile, calibration = folder / kCalibrationFile;
+  const auto checksum = [&] { return crc32_of(MappedFile(weights).bytes()); };
+  std::optional<uint32_t> fitted_to;
+  if (fs::exists(calibration) && fs::exists(weights)) fitted_to = checksum();
   // Hugging Face readers require the key "format".
-  save_tensors(folder / kWeightsFile, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
-  fs::remove(folder / kCalibrationFile);  // it was fitted to the weights before
+  save_tensors(weights, {.tensors = model.weights, .metadata = {{"format", "pt"}}});
+  if (!fitted_to || checksum() != *fitted_to) fs::remove(calibration);
   const ModelExtras& extras = model.extras;
   if (!extras.task.is_null()) write_json_file(folder / kTaskFile, extras.task);
   if (fs::is_regular_file(extras.tokenizer_from)) {

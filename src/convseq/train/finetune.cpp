@@ -155,11 +155,12 @@ FinetuneOptions with_limits(FinetuneOptions options, const TaskSplit& train) {
     if (options.max_steps > 0) limits.steps = std::min(limits.steps, options.max_steps);
   }
   if (limits.steps == 0 && limits.source_tokens > 0 && options.schedule.total_steps == 0) {
-    // Expected, since sources vary in length: for the learning rate to run towards it.
+    // Expected, since sources vary in length: for the learning rate to run towards it. The last
+    // batch of an epoch may be a part of one.
     double tokens = 0;
     for (const TokenIds& source : train.sources) tokens += static_cast<double>(source.size());
     options.schedule.total_steps = std::max<int64_t>(
-        1, std::llround(static_cast<double>(limits.source_tokens) / (batch_rows * tokens / rows)));
+        1, std::llround(static_cast<double>(limits.source_tokens) * batches / tokens));
   }
   if (options.validate_every == 0) {
     options.validate_every = std::min<int64_t>(1000, static_cast<int64_t>(batches));
@@ -170,6 +171,19 @@ FinetuneOptions with_limits(FinetuneOptions options, const TaskSplit& train) {
   return options;
 }
 
+struct StoppedInEvaluation {};
+
+// A run on disk may be stopped after each batch: the same call evaluates it again.
+LengthBatchOptions evaluation_batches(const FinetuneOptions& options) {
+  LengthBatchOptions batches = options.batches;
+  if (!options.in_memory) {
+    batches.on_batch = [&options](size_t) {
+      if (options.stop()) throw StoppedInEvaluation();
+    };
+  }
+  return batches;
+}
+
 void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Tokenizer& tokenizer,
                      const TaskSplit& validation, FinetuneSummary& summary) {
   TaskAnswerer answerer(engine, tokenizer, options.task,
@@ -178,7 +192,7 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
     if (split.examples.empty()) return;
     TaskEvaluation evaluation =
         evaluate_task(answerer, split,
-                      {.batches = options.batches,
+                      {.batches = evaluation_batches(options),
                        .bootstrap = options.bootstrap,
                        .metrics = all_metrics(options.task, answerer.by())});
     options.on_evaluation(name, evaluation);
@@ -214,6 +228,7 @@ Json FinetuneSummary::to_json() const {
 FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicator) {
   const Tokenizer tokenizer = Tokenizer::load(given.tokenizer);
   FinetuneOptions options = with_labels(given);
+  fit_to_positions(options.task, options.model);
   check_options(options, tokenizer, communicator.size());
   FinetuneSplits splits = read_splits(options, tokenizer);
   options = with_limits(options, splits.train);
@@ -247,8 +262,12 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   if (!summary.training.finished()) return summary;
   run.write_best();
   if (communicator.rank() == 0) {
-    evaluate_splits(options, engine, tokenizer, splits.validation, summary);
-    if (!options.in_memory) write_json_file(options.out / "evaluation.json", summary.to_json());
+    try {
+      evaluate_splits(options, engine, tokenizer, splits.validation, summary);
+      if (!options.in_memory) write_json_file(options.out / "evaluation.json", summary.to_json());
+    } catch (const StoppedInEvaluation&) {
+      summary.training.end = TrainingEnd::Stopped;
+    }
   }
   communicator.barrier();
   return summary;

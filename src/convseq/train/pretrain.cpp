@@ -2,8 +2,10 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "convseq/base/counted.h"
 #include "convseq/base/log.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/shard_manifest.h"
@@ -29,6 +31,7 @@ void check(const PretrainOptions& options, int processes) {
           "the model has a classification head; pre-training wants one with a decoder and without "
           "a head");
   check_batch(options.corpus.batch_rows, processes);
+  Checkpoints(options.out, options.keep).refuse_input(options.tokenizer);
   std::vector<std::string> corpora;
   for (const CorpusShare& share : options.corpus.corpora) corpora.push_back(share.corpus);
   if (!options.validation_corpus.empty()) corpora.push_back(options.validation_corpus);
@@ -51,8 +54,37 @@ PretrainOptions with_schedule(PretrainOptions options, double mean_source_length
   return options;
 }
 
+CorpusStreamOptions corpus_options(const PretrainOptions& options,
+                                   const Communicator& communicator) {
+  CorpusStreamOptions corpus = options.corpus;
+  corpus.seed = options.seed;
+  corpus.rank = {.index = communicator.rank(), .count = communicator.size()};
+  return corpus;
+}
+
+struct ValidationData {
+  std::vector<Batch> batches;  // empty: none
+  std::string identity;
+};
+
+ValidationData draw_validation(const PretrainOptions& options, const Tokenizer& tokenizer,
+                               const std::shared_ptr<const Objective>& objective,
+                               const Communicator& communicator) {
+  if (options.validation_corpus.empty()) return {};
+  CorpusStreamOptions corpus = corpus_options(options, communicator);
+  corpus.corpora = {{.corpus = options.validation_corpus}};
+  CorpusStream stream(tokenizer, objective, corpus);
+  ValidationData data;
+  for (int64_t i = 0; i < options.validation_batches; ++i) {
+    StreamBatch batch = stream.next();
+    data.identity = fmt::format("{:08x}, {}", batch.after.fingerprint, counted(i + 1, "batch"));
+    data.batches.push_back(std::move(batch.batch));
+  }
+  return data;
+}
+
 RunIdentity identity_of(const PretrainOptions& options, const Tokenizer& tokenizer,
-                        const Objective& objective) {
+                        const Objective& objective, const ValidationData& validation) {
   RunIdentity identity = convseq::identity_of(static_cast<const TrainingOptions&>(options));
   const RunIdentity more = {{"tokenizer", fmt::format("{:08x}", tokenizer.fingerprint())},
                             {"batch", std::to_string(options.corpus.batch_rows)},
@@ -65,22 +97,20 @@ RunIdentity identity_of(const PretrainOptions& options, const Tokenizer& tokeniz
   for (const auto& [option, value] : objective.numbers()) {
     identity.push_back({std::string(option.meaning), fmt::format("{}", value)});
   }
+  if (!validation.batches.empty()) identity.push_back({"validation data", validation.identity});
   return identity;
 }
 
 class CorpusLesson : public Lesson {
  public:
   CorpusLesson(const PretrainOptions& options, const Tokenizer& tokenizer,
-               std::shared_ptr<const Objective> objective, const Json& cursor,
-               Communicator& communicator)
-      : options_(options),
-        tokenizer_(tokenizer),
+               const std::shared_ptr<const Objective>& objective,
+               const std::vector<Batch>& validation, const Json& cursor, Communicator& communicator)
+      : validation_(validation),
         communicator_(communicator),
-        objective_(std::move(objective)),
-        stream_(tokenizer, objective_, corpus_options(),
+        stream_(tokenizer, objective, corpus_options(options, communicator),
                 cursor.is_null() ? StreamCursor{} : StreamCursor::from_json({cursor, "cursor"})) {
-    log::info("{}", objective_->describe(stream_.segment_length()));
-    if (can_validate()) draw_validation();
+    log::info("{}", objective->describe(stream_.segment_length()));
   }
 
   std::string name() const override { return "pretrain"; }
@@ -90,7 +120,7 @@ class CorpusLesson : public Lesson {
     return {std::move(batch.batch), batch.after.to_json()};
   }
 
-  bool can_validate() const override { return !options_.validation_corpus.empty(); }
+  bool can_validate() const override { return !validation_.empty(); }
 
   Validation validate(Seq2Seq& model) override {
     const StepResult result = evaluate_loss(model, validation_, communicator_);
@@ -100,27 +130,9 @@ class CorpusLesson : public Lesson {
   }
 
  private:
-  CorpusStreamOptions corpus_options() const {
-    CorpusStreamOptions corpus = options_.corpus;
-    corpus.seed = options_.seed;
-    corpus.rank = {.index = communicator_.rank(), .count = communicator_.size()};
-    return corpus;
-  }
-
-  void draw_validation() {
-    CorpusStreamOptions corpus = corpus_options();
-    corpus.corpora = {{.corpus = options_.validation_corpus}};
-    CorpusStream stream(tokenizer_, objective_, corpus);
-    for (int64_t i = 0; i < options_.validation_batches; ++i)
-      validation_.push_back(stream.next().batch);
-  }
-
-  const PretrainOptions& options_;
-  const Tokenizer& tokenizer_;
+  const std::vector<Batch>& validation_;
   Communicator& communicator_;
-  std::shared_ptr<const Objective> objective_;
   CorpusStream stream_;
-  std::vector<Batch> validation_;
 };
 
 }  // namespace
@@ -139,11 +151,19 @@ TrainingSummary pretrain(const PretrainOptions& given, Communicator& communicato
   shape.source = lengths.source;
   shape.target = lengths.target;
   require_training_memory(options, options.model, shape);
+  require(options.model.positions != Positions::Learned ||
+              std::max(lengths.source, lengths.target) <= options.model.max_positions,
+          "sources of {} and targets of {} tokens are longer than max_positions {}; set "
+          "max_positions={}",
+          lengths.source, lengths.target, options.model.max_positions,
+          std::max(lengths.source, lengths.target));
+  const ValidationData validation = draw_validation(options, tokenizer, objective, communicator);
   auto model = std::make_shared<Seq2Seq>(options.model);
   model->initialise(options.seed);
   TrainingRun run(options, model, {.tokenizer_from = options.tokenizer},
-                  identity_of(options, tokenizer, *objective), communicator);
-  CorpusLesson lesson(options, tokenizer, objective, run.cursor(), communicator);
+                  identity_of(options, tokenizer, *objective, validation), communicator);
+  CorpusLesson lesson(options, tokenizer, objective, validation.batches, run.cursor(),
+                      communicator);
   const TrainingSummary summary = run.go(lesson);
   if (summary.finished()) run.write_last();
   return summary;

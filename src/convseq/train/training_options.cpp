@@ -49,6 +49,7 @@ RunIdentity identity_of(const TrainingOptions& options) {
       {"gradient clip", text(options.step.clip_norm)},
       {"label smoothing", text(options.step.label_smoothing)},
       {"z-loss", text(options.step.z_loss)},
+      {"best model", options.keep_best ? "kept" : "not kept"},
   };
 }
 

@@ -80,32 +80,30 @@ TrainingRun::TrainingRun(TrainingOptions options, std::shared_ptr<Seq2Seq> model
 TrainingRun::~TrainingRun() = default;
 
 void TrainingRun::resume() {
-  if (options_.in_memory) return;
-  if (!options_.resume) {
-    if (folder_) checkpoints_.remove_all();
-    return;
-  }
+  if (options_.in_memory || !options_.resume) return;
   const std::string out = options_.out.string();
   require_newest_on_first(checkpoints_.newest_step(), communicator_, options_.device, out);
   std::optional<TrainingState> found;
-  if (writes()) found = checkpoints_.load_latest(model_->config());
+  if (writes()) {
+    found = checkpoints_.load_latest(model_->config());
+    if (found) check_best(*found);
+  }
   broadcast_state(found, communicator_, options_.device);
   if (!found) return;
   state_ = std::move(*found);
   copy_parameters(*model_, state_.weights, out);  // load_latest() has checked them
   state_.weights.clear();
-  if (!writes()) return;
-  check_best();
-  log::info("resuming from step {} of {}", state_.step, out);
+  if (writes()) log::info("resuming from step {} of {}", state_.step, out);
 }
 
-// The user may have removed the best model. The next validation then writes a new one. Only the
-// first process needs to know this.
-void TrainingRun::check_best() {
-  if (!options_.keep_best || !state_.best_validation || checkpoints_.has_best()) return;
+// The user may have removed the best model. Its score goes with it, so that the next validation
+// writes a new one.
+void TrainingRun::check_best(TrainingState& found) const {
+  if (!options_.keep_best || !found.best_validation || checkpoints_.has_best()) return;
   log::warning("{}: was removed; the next validation writes a new one",
                checkpoints_.best().string());
-  best_is_gone_ = true;
+  found.best_validation.reset();
+  found.validations_since_best = 0;
 }
 
 // Two steps are not timed: in the first one libraries initialise themselves, or the step is
@@ -118,6 +116,7 @@ TrainingSummary TrainingRun::rehearse(Lesson& lesson) {
     if (i <= 0) meter_.emplace(options_.device, 1);
     start_step(batch);
     finish_step();
+    if (agree(options_.stop())) return summary(TrainingEnd::Stopped);
     // A captured step is fast from its second time on, so there one batch stands for all.
     if (!step_->runs_ahead()) batch = lesson.next();
   }
@@ -146,8 +145,9 @@ TrainingSummary TrainingRun::go(Lesson& lesson) {
   return summary(*end);
 }
 
-// Writes options.json, opens the logs and starts the clock.
+// Removes what is left of earlier runs, writes options.json, opens the logs and starts the clock.
 void TrainingRun::open_records(const std::string& name) {
+  if (folder_ && state_.step == 0) checkpoints_.remove_all();
   if (folder_ && !options_.record.is_null()) {
     write_json_file(options_.out / "options.json", options_.record);
   }
@@ -170,6 +170,7 @@ std::optional<TrainingEnd> TrainingRun::advance(Lesson& lesson) {
     report(rate, /*at_end=*/false);
     rate = finish_step();
   }
+  if (end == TrainingEnd::Stopped) end = reached_limit().value_or(TrainingEnd::Stopped);
   const bool at_end = end && *end != TrainingEnd::Stopped;
   report(rate, at_end);
   if (lesson.can_validate() && (at_end || is_due(options_.validate_every, state_.step))) {
@@ -189,6 +190,7 @@ TrainingSummary TrainingRun::summary(TrainingEnd end) const {
           .source_tokens = state_.source_tokens,
           .skipped_steps = state_.skipped_steps,
           .seconds = state_.seconds,
+          .flops = state_.flops,
           .loss = state_.loss,
           .best_validation = state_.best_validation,
           .pace = meter_->whole(),
@@ -246,7 +248,9 @@ double TrainingRun::finish_step() {
   ++state_.step;
   state_.skipped_in_a_row = last_.skipped ? state_.skipped_in_a_row + 1 : 0;
   state_.skipped_steps += last_.skipped ? 1 : 0;
-  meter_->count(last_.source_tokens, started.flops * communicator_.size());
+  const double flops = started.flops * communicator_.size();
+  state_.flops += flops;
+  meter_->count(last_.source_tokens, flops);
   state_.seconds = seconds_before_ + meter_->whole().seconds;
   return started.rate;
 }
@@ -295,8 +299,7 @@ void TrainingRun::validate(Lesson& lesson) {
   options_.on_validation(state_.step, found.score);
   in_safety([&] {
     if (log_) log_->validation(state_.step, found.values);
-    if ((better || best_is_gone_) && options_.keep_best) keep_best();
-    best_is_gone_ = false;
+    if (better && options_.keep_best) keep_best();
   });
 }
 
@@ -307,6 +310,7 @@ void TrainingRun::keep_best() {
 }
 
 void TrainingRun::load_best() {
+  if (!options_.keep_best || !state_.best_validation) return;
   const fs::path file = checkpoints_.best() / kWeightsFile;
   if (!options_.in_memory && checkpoints_.has_best()) best_weights_ = load_tensors(file).tensors;
   if (!best_weights_.empty()) load_parameters(*model_, best_weights_, file.string());

@@ -37,7 +37,7 @@ class TrainingRun {
 
  private:
   void resume();
-  void check_best();
+  void check_best(TrainingState& found) const;
   TrainingSummary rehearse(Lesson& lesson);
   void open_records(const std::string& name);
   void open_log(const std::string& name);
@@ -82,9 +82,8 @@ class TrainingRun {
   std::deque<Started> started_;
   StepResult last_;
   int64_t saved_step_ = 0;
-  double saved_seconds_ = 0;   // state_.seconds at the last checkpoint
-  bool best_is_gone_ = false;  // the user removed it after it was written
-  TensorMap best_weights_;     // of a run in memory
+  double saved_seconds_ = 0;  // state_.seconds at the last checkpoint
+  TensorMap best_weights_;    // of a run in memory
 };
 
 }  // namespace convseq

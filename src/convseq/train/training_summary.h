@@ -41,6 +41,7 @@ struct TrainingSummary {
   int64_t source_tokens = 0;
   int64_t skipped_steps = 0;
   double seconds = 0;
+  double flops = 0;
   double loss = 0;  // of the last step
   std::optional<double> best_validation;
   Pace pace;                              // since this run started or resumed

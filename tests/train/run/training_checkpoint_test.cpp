@@ -49,6 +49,17 @@ TEST_F(PoisonedCheckpoint, AloneIsRefused) {
   EXPECT_THROW(checkpoints_.load_latest(config_), Error);
 }
 
+// Hugging Face's trainer writes folders of the same names.
+TEST_F(PoisonedCheckpoint, OfAnotherProgramIsNeverRemoved) {
+  const auto theirs = folder_ / "run" / "checkpoint-500";
+  std::filesystem::create_directories(theirs);
+  folder_.file("run/checkpoint-500/optimizer.pt", "x");
+  for (int64_t step = 1; step < 8; ++step) save(step, "", false);
+  checkpoints_.remove_all();
+  EXPECT_TRUE(std::filesystem::exists(theirs / "optimizer.pt"));
+  EXPECT_EQ(checkpoints_.count(), 1);
+}
+
 TEST(TrainingState, IsReadBackWhereTheBestValidationIsNoNumber) {
   const TrainingState state{.step = 1, .best_validation = std::nan(""), .cursor = nullptr};
   const TrainingState found = training_state_from({to_json(state), "state"});

@@ -33,7 +33,7 @@ const Marks& marks_of(FolderKind kind) {
   static const Marks model{{"model.safetensors"},
                            {"config.json", "spiece.model", "tokenizer_config.json", "task.json",
                             "calibration.json", "packed-*.bin"}};
-  static const Marks run{{"checkpoint-*", "metrics.jsonl", "options.json"}, {}};
+  static const Marks run{{"metrics.jsonl", "options.json"}, {}};
   static const Marks tokenizer{{"spiece.model"}, {"tokenizer_config.json"}};
   static const Marks shards{{"manifest.json", "*.tokens"}, {}};
   static const Marks synthetic{};
@@ -74,7 +74,8 @@ bool continues(FolderKind kind) { return kind == FolderKind::Run || kind == Fold
 // A Hugging Face model has the same files as ours, but no mixer in its config.
 bool is_foreign_model(const fs::path& folder, FolderKind kind) {
   const fs::path config = folder / "config.json";
-  if (kind != FolderKind::Model || !fs::exists(config)) return false;
+  const bool has_model = kind == FolderKind::Model || kind == FolderKind::Run;
+  if (!has_model || !fs::exists(config)) return false;
   const Json json = read_json_file(config);
   return !json.is_object() || !json.contains("mixer");
 }

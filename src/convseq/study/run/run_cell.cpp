@@ -298,7 +298,7 @@ bool CellRunner::run(const FinetuneWork& work, const fs::path& out, CellResult& 
   result.source_tokens = done.training.source_tokens;
   result.seconds = done.training.seconds;
   result.parameters = parameter_count(options.model);
-  result.flops = done.training.pace.flops;
+  result.flops = done.training.flops;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "convseq/data/task/task_labels.h"
 #include "convseq/spec/vocabulary_check.h"
 #include "convseq/train/finetune/finetune_examples.h"
+#include "convseq/train/run/training_checkpoint.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -51,6 +52,9 @@ void check_options(const FinetuneOptions& options, const Tokenizer& tokenizer, i
     }
   }
   check_batch(options.batch_rows, processes);
+  const Checkpoints checkpoints(options.out, options.keep);
+  checkpoints.refuse_input(options.from);
+  checkpoints.refuse_input(options.tokenizer);
   std::error_code error;
   require(options.from.empty() || !fs::equivalent(options.out, options.from, error) || error,
           "{}: is the model to start from; write to another folder", options.out.string());

@@ -9,12 +9,18 @@ namespace {
 
 std::map<std::string, double> weights_of(const FinetuneOptions& options, const TaskSplit& train) {
   if (!options.balance_classes) return options.class_weights;
-  std::map<std::string, double> counts;
-  for (const TaskExample& example : train.examples) ++counts[example.target];
-  const double even =
-      static_cast<double>(train.examples.size()) / static_cast<double>(counts.size());
-  for (auto& [label, value] : counts) value = even / value;
-  return counts;
+  // The loss has one term per example of a pooled head, but one per token of a text.
+  std::map<std::string, double> terms;
+  double all = 0;
+  for (size_t i = 0; i < train.examples.size(); ++i) {
+    const double terms_here =
+        options.form == AnswerForm::Pooled ? 1 : static_cast<double>(train.targets[i].size());
+    terms[train.examples[i].target] += terms_here;
+    all += terms_here;
+  }
+  const double even = all / static_cast<double>(terms.size());
+  for (auto& [label, value] : terms) value = even / value;
+  return terms;
 }
 
 // The targets of a pooled head: the class, or for label sets a 0 or 1 for each class.

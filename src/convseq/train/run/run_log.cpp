@@ -1,10 +1,21 @@
 #include "convseq/train/run/run_log.h"
 
 namespace convseq {
+namespace {
+
+// A run that starts over supersedes all steps of the one before it.
+std::optional<int64_t> resumed_step_of_board(const RunLogOptions& options) {
+  if (options.resumed_step || !std::filesystem::exists(options.folder / "runs")) {
+    return options.resumed_step;
+  }
+  return -1;
+}
+
+}  // namespace
 
 RunLog::RunLog(const RunLogOptions& options)
     : metrics_(options.folder / "metrics.jsonl", options.resumed_step),
-      board_(options.folder / "runs", {.resumed_step = options.resumed_step}) {
+      board_(options.folder / "runs", {.resumed_step = resumed_step_of_board(options)}) {
   if (options.progress) bar_.emplace(options.bar);
 }
 

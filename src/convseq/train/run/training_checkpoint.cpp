@@ -18,6 +18,9 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 
 constexpr const char* kChecksumFile = "checksums.json";
 
+// Hugging Face's trainer writes folders of the same names.
+bool is_ours(const fs::path& checkpoint) { return fs::exists(checkpoint / kOptimizerFile); }
+
 uint32_t checksum_of(const fs::path& file) { return crc32_of(MappedFile(file).bytes()); }
 
 // The checksum of every file in the folder, by name.
@@ -91,6 +94,7 @@ Json to_json(const TrainingState& state) {
                {"skipped_steps", state.skipped_steps},
                {"skipped_in_a_row", state.skipped_in_a_row},
                {"seconds", state.seconds},
+               {"flops", state.flops},
                {"validations_since_best", state.validations_since_best},
                {"cursor", state.cursor}};
   if (std::isfinite(state.loss)) json["loss"] = state.loss;
@@ -107,6 +111,7 @@ TrainingState training_state_from(const JsonObject& json) {
   state.skipped_steps = json.get<int64_t>("skipped_steps");
   state.skipped_in_a_row = json.get<int64_t>("skipped_in_a_row");
   state.seconds = json.get<double>("seconds");
+  state.flops = json.get_or<double>("flops", 0);
   state.loss = json.get_or<double>("loss", std::nan(""));
   state.validations_since_best = json.get<int64_t>("validations_since_best");
   if (json.has("best_validation")) state.best_validation = json.get<double>("best_validation");
@@ -144,7 +149,7 @@ void Checkpoints::save(const TrainingState& state, const ModelFolder& model) con
   int64_t kept = 0;
   for (const fs::path& each : newest_first()) {
     std::error_code error;
-    if (each > path || ++kept > keep_) fs::remove_all(each, error);
+    if ((each > path || ++kept > keep_) && is_ours(each)) fs::remove_all(each, error);
   }
 }
 
@@ -226,8 +231,21 @@ bool Checkpoints::has_best() const {
 }
 
 void Checkpoints::remove_all() const {
-  for (const fs::path& path : newest_first()) fs::remove_all(path);
-  fs::remove_all(best());
+  for (const fs::path& path : newest_first()) {
+    if (is_ours(path)) fs::remove_all(path);
+  }
+  if (fs::exists(best() / kChecksumFile)) fs::remove_all(best());
+}
+
+void Checkpoints::refuse_input(const fs::path& input) const {
+  std::error_code error;
+  const fs::path inside =
+      fs::weakly_canonical(input, error).lexically_relative(fs::weakly_canonical(folder_, error));
+  const std::string first = inside.empty() ? "" : inside.begin()->string();
+  require(first != "best" && !first.starts_with(kPrefix),
+          "{}: is a checkpoint of the output folder, which the run replaces; copy it first, or "
+          "write to another folder",
+          input.string());
 }
 
 }  // namespace convseq

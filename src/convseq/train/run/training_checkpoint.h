@@ -18,6 +18,7 @@ struct TrainingState {
   int64_t skipped_steps = 0;
   int64_t skipped_in_a_row = 0;
   double seconds = 0;                     // of training so far
+  double flops = 0;                       // likewise
   double loss = 0;                        // of the last step
   std::optional<double> best_validation;  // the best score so far
   int64_t validations_since_best = 0;
@@ -62,6 +63,8 @@ class Checkpoints {
   int64_t count() const { return std::ssize(newest_first()); }
   int64_t newest_step() const;  // of the newest checkpoint, valid or not; 0: none
   void remove_all() const;      // for a run that starts over
+  // Throws an Error if `input`, which the run reads, lies in a folder that the run replaces.
+  void refuse_input(const std::filesystem::path& input) const;
 
   std::filesystem::path best() const { return folder_ / "best"; }
   void save_best(const ModelFolder& model) const;

@@ -118,6 +118,23 @@ class TokenizeProgress {
   int64_t text_bytes_ = 0;
 };
 
+struct Job {
+  std::vector<fs::path> files;
+  ShardManifest manifest;  // of the same job where one began it, after a stop or complete
+};
+
+Job find_job(const Tokenizer& tokenizer, const TokenizeOptions& options) {
+  std::optional<ShardManifest> found;
+  if (ShardManifest::is_in(options.out)) found = ShardManifest::load(options.out);
+  std::vector<fs::path> files = files_of(options, found);
+  ShardManifest manifest = new_manifest(tokenizer, options, files);
+  if (found) {
+    require_the_same_job(*found, manifest, options.out);
+    manifest = std::move(*found);
+  }
+  return {std::move(files), std::move(manifest)};
+}
+
 void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
   size_t begin = 0;
   for (const size_t end : chunk.document_ends) {
@@ -129,16 +146,13 @@ void add_documents(TokenShardWriter& shard, const TokenizedChunk& chunk) {
 }  // namespace
 
 ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions& options) {
-  std::optional<ShardManifest> found;  // of the same job, after a stop or complete
-  if (ShardManifest::is_in(options.out)) found = ShardManifest::load(options.out);
-  const std::vector<fs::path> files = files_of(options, found);
-  ShardManifest manifest = new_manifest(tokenizer, options, files);
-  if (found) {
-    require_the_same_job(*found, manifest, options.out);
-    manifest = std::move(*found);
-  }
-  if (manifest.complete) return manifest;
+  Job job = find_job(tokenizer, options);
+  if (job.manifest.complete) return job.manifest;
   const ClaimedFolder folder(options.out, FolderKind::Shards);
+  // Another process may have written shards before this one claimed the folder.
+  if (ShardManifest::is_in(options.out)) job = find_job(tokenizer, options);
+  auto& [files, manifest] = job;
+  if (manifest.complete) return manifest;
   if (!manifest.shards.empty()) {
     log::info("{}: resuming after {}, {}", options.out.string(),
               counted(std::ssize(manifest.shards), "shard"),
