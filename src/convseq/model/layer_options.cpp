@@ -10,7 +10,7 @@ nn::MixerOptions mixer_options(const ModelConfig& config, Side side, int64_t lay
           .heads = config.heads,
           .head_channels = config.d_kv,
           .kernel = config.kernels(side)[layer],
-          .dilation = config.spacing(side)[layer],
+          .dilation = config.dilations_of(side)[layer],
           .conv_heads = config.conv_heads,
           .glu = config.glu,
           .tap_softmax = config.tap_softmax,

@@ -203,7 +203,7 @@ const PerLayer& ModelConfig::kernels(Side side) const {
   return own ? decoder_kernel_sizes : kernel_sizes;
 }
 
-const PerLayer& ModelConfig::spacing(Side side) const {
+const PerLayer& ModelConfig::dilations_of(Side side) const {
   const bool own = side == Side::Decoder && !decoder_dilations.values.empty();
   return own ? decoder_dilations : dilations;
 }

@@ -76,7 +76,7 @@ struct ModelConfig {
     return side == Side::Encoder ? encoder_layers : decoder_layers;
   }
   const PerLayer& kernels(Side side) const;
-  const PerLayer& spacing(Side side) const;
+  const PerLayer& dilations_of(Side side) const;
   bool has_self_attention(Side side) const;  // somewhere in that stack
   bool has_encoder_attention(int64_t layer) const;
   bool scales_output() const { return tie_embeddings && norm == NormStyle::PreRmsNorm; }

@@ -14,7 +14,7 @@ CpuConv::CpuConv(const CpuMixerOptions& options, WeightPacker& packer)
     : level_(packer.options().level), gate_(gate_of(packer.config())) {
   const ModelConfig& config = packer.config();
   const int64_t kernel = config.kernels(options.side)[options.layer];
-  const int64_t dilation = config.spacing(options.side)[options.layer];
+  const int64_t dilation = config.dilations_of(options.side)[options.layer];
   // Centred kernels of even size reach one position further to the left.
   const int64_t before = options.side == Side::Decoder ? kernel - 1 : kernel / 2;
   shape_ = {.batch = 1,

@@ -10,8 +10,8 @@ void check_kernels(const ConfigCheck& check) {
   const bool own_dilations = !config.decoder_dilations.values.empty();
   check.per_layer(own_kernels ? "decoder_kernel_sizes" : "kernel_sizes",
                   config.kernels(Side::Decoder), Side::Decoder);
-  check.per_layer(own_dilations ? "decoder_dilations" : "dilations", config.spacing(Side::Decoder),
-                  Side::Decoder);
+  check.per_layer(own_dilations ? "decoder_dilations" : "dilations",
+                  config.dilations_of(Side::Decoder), Side::Decoder);
 }
 
 void check_shared_kernels(const ConfigCheck& check) {
@@ -25,7 +25,7 @@ void check_shared_kernels(const ConfigCheck& check) {
 
 MixerLayer conv_layer(const ModelConfig& config, Side side, int64_t layer, const ConvShape& shape) {
   const int64_t d = config.d_model, kernel = config.kernels(side)[layer];
-  const int64_t reach = (kernel - 1) * config.spacing(side)[layer];
+  const int64_t reach = (kernel - 1) * config.dilations_of(side)[layer];
   MixerLayer mixer{
       .matmuls = {{.name = "input", .in = d, .out = shape.projected},
                   {.name = "output", .in = d, .out = d}},
