@@ -1,5 +1,6 @@
 #include "convseq/bench/benchmark_report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -53,6 +54,12 @@ void print(const Row& row) {
   if (row.peer_value) fmt::print("  {} {:.4g}", row.peer, *row.peer_value);
   if (row.ratio) fmt::print("  ratio {:.3f}", *row.ratio);
   fmt::print("\n");
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 std::vector<JsonObject> read_peer_lines(const std::filesystem::path& path,

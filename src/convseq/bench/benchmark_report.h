@@ -22,6 +22,9 @@ struct Row {
 
 void print(const Row& row);
 
+// Of several timings; the upper one of two in the middle.
+double median(std::vector<double> values);
+
 using convseq::machine_name;
 
 // The lines of a peer's output that are JSON objects; an Error if there are none. `script` wrote

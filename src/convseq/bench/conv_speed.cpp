@@ -4,8 +4,6 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <algorithm>
-
 #include "convseq/base/error.h"
 #include "convseq/bench/device_memory.h"
 #include "convseq/ops/conv.h"
@@ -256,8 +254,7 @@ std::vector<ConvSpeed> measure_convs(const ConvSpeedOptions& options) {
 double median_copy_bandwidth(const std::vector<ConvSpeed>& speeds) {
   std::vector<double> values;
   for (const ConvSpeed& speed : speeds) values.push_back(speed.copy_bandwidth);
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
+  return values.empty() ? 0 : median(std::move(values));
 }
 
 std::vector<Row> rows_of(const std::vector<ConvSpeed>& speeds) {

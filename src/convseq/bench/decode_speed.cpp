@@ -84,8 +84,7 @@ double median_step_ms(Decoding& decoding, int64_t steps, torch::Device device) {
     decoding.read_tokens();
     times.push_back((now_ms(device) - start) / static_cast<double>(count));
   }
-  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 // What a step reads at least: the decoder's weights, the output matrix and the decode state.

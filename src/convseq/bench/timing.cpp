@@ -11,10 +11,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <ctime>
 
+#include "convseq/bench/benchmark_report.h"
 #include "convseq/ops/kernel/torch_threads.h"
 
 namespace convseq::bench {
@@ -26,11 +26,6 @@ constexpr double kSlowStepMs = 2000;  // such a step is steady enough to be time
 double wall_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double, std::milli>(now).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
 }
 
 void repeat(const Work& work, int times) {

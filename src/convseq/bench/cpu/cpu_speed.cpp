@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "convseq/base/random.h"
+#include "convseq/bench/benchmark_report.h"
 #include "convseq/spec/flops.h"
 
 namespace convseq::bench {
@@ -98,8 +99,7 @@ double median_ms(const std::function<void()>& call, double seconds) {
     call();
     times.push_back(ms_since(before));
   }
-  std::nth_element(times.begin(), times.begin() + std::ssize(times) / 2, times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 std::string row_name(const CpuSpeed& speed) {

@@ -2,7 +2,6 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
 #include <set>
 
 #include "convseq/base/error.h"
@@ -99,9 +98,7 @@ double median_step_ms(TrainingModel& trained, ExamplePrefetcher& batches,
     synchronize(device);
     each.push_back((now_ms(device) - begin) / static_cast<double>(options.batches.steps));
   }
-  const auto middle = each.begin() + std::ssize(each) / 2;
-  std::nth_element(each.begin(), middle, each.end());
-  return *middle;
+  return median(std::move(each));
 }
 
 FinetuneSpeed measure(const ModelConfig& config, const FinetuneSpeedOptions& options) {
