@@ -164,14 +164,6 @@ void StudyPlan::choose(const FindResult& find_result) {
   digests_.save();
 }
 
-int64_t StudyPlan::unknown_runs() const {
-  int64_t count = 0;
-  for (const Group& group : groups_) {
-    if (!group.chosen && !group.failed) count += group.seeds - 1;
-  }
-  return count;
-}
-
 bool StudyPlan::is_chosen(const Cell& cell) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
     const auto has = [&](const std::vector<std::string>& ids) {

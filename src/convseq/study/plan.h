@@ -37,7 +37,6 @@ class StudyPlan {
     bool failed = false;                // no run with seed 1 succeeded
   };
   const std::vector<Group>& groups() const { return groups_; }
-  int64_t unknown_runs() const;  // of other seeds, whose learning rate is not chosen yet
   bool is_chosen(const Cell& cell) const;
 
  private:
