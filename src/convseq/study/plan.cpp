@@ -96,6 +96,13 @@ const Cell* StudyPlan::find(const std::string& id) const {
   return found == by_id_.end() ? nullptr : &cells_[found->second];
 }
 
+void StudyPlan::add_needs(const Cell& cell, const TakesId& takes,
+                          std::set<std::string>& ids) const {
+  for (const std::string& need : cell.needs) {
+    if (takes(need) && ids.insert(need).second) add_needs(*find(need), takes, ids);
+  }
+}
+
 void StudyPlan::add_part(const StudyPart& part, int64_t number) {
   part_ = part.name;
   part_number_ = number;

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "convseq/study/cell.h"
 #include "convseq/study/data_digests.h"
@@ -20,6 +21,9 @@ class StudyPlan {
   const std::filesystem::path& data() const { return data_; }
   const std::deque<Cell>& cells() const { return cells_; }
   const Cell* find(const std::string& id) const;  // null: none
+  // Adds to `ids` the cells that `cell` needs, and theirs, without those that `takes` refuses.
+  using TakesId = std::function<bool(const std::string& id)>;
+  void add_needs(const Cell& cell, const TakesId& takes, std::set<std::string>& ids) const;
 
   // Chooses learning rates where all results are there, and adds the cells of the other seeds.
   // `find_result` returns null where there is none, and a result with `failed` set for a failure.

@@ -34,20 +34,6 @@ bool is_needed(const Cell& cell, const StudyPlan& plan, const StudyFolder& folde
   });
 }
 
-// The cells that those of the filter need, and theirs.
-std::set<std::string> needed_by(const StudyPlan& plan, const CellFilter& filter) {
-  std::set<std::string> needed;
-  const std::function<void(const Cell&)> follow = [&](const Cell& cell) {
-    for (const std::string& need : cell.needs) {
-      if (needed.insert(need).second) follow(*plan.find(need));
-    }
-  };
-  for (const Cell& cell : plan.cells()) {
-    if (filter.takes(cell)) follow(cell);
-  }
-  return needed;
-}
-
 void add(const PartOverview& part, PartOverview& total) {
   total.pretrainings += part.pretrainings;
   total.finetunings += part.finetunings;
@@ -77,7 +63,11 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   for (const StudyPart& part : plan.study().parts) {
     all.parts.push_back({.part = part.name, .question = part.question});
   }
-  const std::set<std::string> needed = needed_by(plan, filter);
+  std::set<std::string> needed;  // by the cells of the filter
+  const auto all_ids = [](const std::string&) { return true; };
+  for (const Cell& cell : plan.cells()) {
+    if (filter.takes(cell)) plan.add_needs(cell, all_ids, needed);
+  }
   for (const Cell& cell : plan.cells()) {
     const bool taken = filter.takes(cell);
     if (!taken && !needed.contains(cell.id())) continue;

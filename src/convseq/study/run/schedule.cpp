@@ -49,10 +49,9 @@ class Scheduler {
 
   // Adds the cell and those it needs, where their files are not here.
   void want(const Cell& cell) {
-    if (!wanted_.insert(cell.id()).second) return;
-    for (const std::string& need : cell.needs) {
-      if (!folder_.has_files(need)) want(*plan_.find(need));
-    }
+    wanted_.insert(cell.id());
+    const auto lacks_files = [&](const std::string& id) { return !folder_.has_files(id); };
+    plan_.add_needs(cell, lacks_files, wanted_);
   }
 
   CellState state_of(const Cell& cell) {
