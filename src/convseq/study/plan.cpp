@@ -231,9 +231,7 @@ std::vector<std::string> StudyPlan::needs_of(const std::vector<std::string>& nam
 std::string StudyPlan::add_tokenizer() {
   const StudyTokenizer& given = study_.tokenizer;
   if (!given.path.empty()) {
-    const fs::path path = given.path;
-    const fs::path file = fs::is_directory(path) ? path / "spiece.model" : path;
-    return add(CellKind::Tokenizer, {{"model", digests_.of(file)}},
+    return add(CellKind::Tokenizer, {{"model", digests_.of(tokenizer_file(given.path))}},
                {.label = {}, .work = TokenizerWork{given, {}}});
   }
   const StudyCorpus& corpus = study_.corpora.at(given.corpus);

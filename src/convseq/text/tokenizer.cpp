@@ -33,13 +33,17 @@ std::optional<NamedSentinel> find_sentinel(std::string_view text, size_t from) {
 
 }  // namespace
 
+fs::path tokenizer_file(const fs::path& path) {
+  return fs::is_directory(path) ? path / "spiece.model" : path;
+}
+
 Tokenizer::Tokenizer(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
       vocabulary_(model_->GetPieceSize()),
       fingerprint_(crc32_of(model_->serialized_model_proto())) {}
 
 Tokenizer Tokenizer::load(const fs::path& path) {
-  const fs::path file = fs::is_directory(path) ? path / "spiece.model" : path;
+  const fs::path file = tokenizer_file(path);
   auto model = std::make_shared<Model>();
   require(model->LoadFromSerializedProto(read_text_file(file)).ok(),
           "{}: not a SentencePiece model", file.string());

@@ -16,6 +16,9 @@ class SentencePieceProcessor;
 
 namespace convseq {
 
+// `path`: a SentencePiece model, or a folder that holds it as spiece.model. Returns the model.
+std::filesystem::path tokenizer_file(const std::filesystem::path& path);
+
 struct Token {
   int32_t id;
   size_t begin, end;  // the bytes of the text that it stands for
@@ -24,8 +27,7 @@ struct Token {
 // Text to ids and back, by a SentencePiece model with T5's layout of ids. Many threads may use one.
 class Tokenizer {
  public:
-  // `path`: a SentencePiece model, or a model folder that holds spiece.model.
-  static Tokenizer load(const std::filesystem::path& path);
+  static Tokenizer load(const std::filesystem::path& path);  // see tokenizer_file()
 
   // The same, but "<extra_id_0>" in a text is sentinel 0, as for T5. By default it is plain text,
   // so that nobody's text can hold a special token.

@@ -162,9 +162,7 @@ bool CellRunner::run(const TokenizerWork& work, const fs::path& out, CellResult&
   const StudyTokenizer& given = work.tokenizer;
   fs::remove_all(out / "tokenizer");
   if (!given.path.empty()) {
-    const fs::path path = given.path;
-    write_tokenizer_folder(out / "tokenizer",
-                           read_text_file(fs::is_directory(path) ? path / "spiece.model" : path));
+    write_tokenizer_folder(out / "tokenizer", read_text_file(tokenizer_file(given.path)));
     return true;
   }
   SentenceSample sample(static_cast<size_t>(given.lines), given.seed);
