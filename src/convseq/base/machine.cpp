@@ -31,6 +31,8 @@ std::string machine_name() {
   return fmt::format("{}-{}cores", system.machine, std::thread::hardware_concurrency());
 }
 
+unsigned hardware_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
 int64_t l2_cache_bytes() {
   static const int64_t bytes = std::clamp(reported_l2_bytes(), 256 * kKilobyte, 4 * kMegabyte);
   return bytes;

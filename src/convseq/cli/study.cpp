@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <thread>
 
 #include "convseq/base/counted.h"
 #include "convseq/base/log.h"
+#include "convseq/base/machine.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/commit.h"
 #include "convseq/cli/options/engine_flags.h"
@@ -122,7 +122,7 @@ CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const Tim
           open.folder,
           {.device = device_of(flags.device),
            .commit = kCommit,
-           .threads = std::max(1u, std::thread::hardware_concurrency()),
+           .threads = hardware_threads(),
            .keep_models = flags.keep_models,
            .stop = [limit] { return interrupted() || limit.must_end(); }}};
 }
@@ -177,8 +177,8 @@ std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy
 }
 
 void run_pool(const StudyFlags& flags, OpenStudy& open) {
-  const auto cores = std::max<int64_t>(1, std::thread::hardware_concurrency());
-  const std::string threads = std::to_string(std::max<int64_t>(1, cores / flags.jobs));
+  const int64_t each = std::max<int64_t>(1, hardware_threads() / flags.jobs);
+  const std::string threads = std::to_string(each);
   ::setenv("OMP_NUM_THREADS", threads.c_str(), /*overwrite=*/0);
   const int worst = run_workers(open.folder, open.plan,
                                 {.command = [&] { return worker_command(flags, open); },

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "convseq/base/counted.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/base/log.h"
+#include "convseq/base/machine.h"
 #include "convseq/cli/commands.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/signals.h"
@@ -15,8 +14,7 @@ namespace convseq::cli {
 namespace {
 
 struct TokenizeFlags {
-  TokenizeOptions job{.threads = std::max(1u, std::thread::hardware_concurrency()),
-                      .stop = interrupted};
+  TokenizeOptions job{.threads = hardware_threads(), .stop = interrupted};
   std::string tokenizer;
   bool json = false;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "convseq/base/machine.h"
 #include "convseq/base/start_threads.h"
 
 namespace convseq {
@@ -18,6 +19,11 @@ struct PrefetcherOptions {
   size_t threads = 1;
   size_t capacity = 4;  // upper bound on results begun but not yet taken, and so on the memory
 };
+
+// `asked`, or where that is 0 one per core, at most 8: more of them wait for the one that draws.
+inline size_t prefetch_threads(size_t asked) {
+  return asked > 0 ? asked : std::min<size_t>(hardware_threads(), 8);
+}
 
 // Computes results ahead of time on its own threads, and returns them in order. One thread at a
 // time calls `draw`, in order, until it returns nothing; all threads call `make` concurrently:

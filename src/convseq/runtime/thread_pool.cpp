@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "convseq/base/machine.h"
 #include "convseq/base/start_threads.h"
 
 namespace convseq {
@@ -39,7 +40,7 @@ int64_t usable_cores() {
   if (::sched_getaffinity(0, sizeof cores, &cores) == 0) {
     return std::max<int64_t>(1, CPU_COUNT(&cores));
   }
-  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+  return hardware_threads();
 }
 
 ThreadPool::ThreadPool(int64_t threads) {

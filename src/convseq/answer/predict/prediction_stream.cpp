@@ -1,7 +1,6 @@
 #include "convseq/answer/predict/prediction_stream.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "convseq/base/counted.h"
 #include "convseq/data/prefetcher.h"
@@ -11,7 +10,6 @@ namespace {
 
 constexpr int64_t kBlockRows = 128;
 constexpr size_t kBlockBytes = 1 << 20;
-constexpr size_t kMaxThreads = 8;  // more of them wait for the one that reads
 
 PredictorInput encode(const TextRow& row, const TaskEncoder& encoder, const Predictor& predictor) {
   PredictorInput input{.row = row.number};
@@ -46,9 +44,7 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
   using Rows = std::vector<TextRow>;
   using Inputs = std::vector<PredictorInput>;
   const int64_t window = std::max<int64_t>(options.window, 1);
-  const size_t threads =
-      options.threads > 0 ? options.threads
-                          : std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
+  const size_t threads = prefetch_threads(options.threads);
   const auto block_rows = static_cast<size_t>(
       std::clamp<int64_t>(window / static_cast<int64_t>(threads), 1, kBlockRows));
   const auto read_block = [&]() -> std::optional<Rows> {

@@ -10,7 +10,7 @@ namespace convseq {
 
 struct PredictionStreamOptions {
   int64_t window = 4096;  // rows that are sorted by length together: a bound on the memory
-  size_t threads = 0;     // that tokenize; 0: one per core, at most 8
+  size_t threads = 0;     // that tokenize; 0: see prefetch_threads()
 };
 
 struct PredictionTotals {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <thread>
-
+#include "convseq/base/machine.h"
 #include "convseq/bench/cpu/conv_kernel_speed.h"
 #include "convseq/bench/cpu/cpu_peers.h"
 #include "convseq/bench/cpu/matmul_speed.h"
@@ -19,7 +18,7 @@ struct CpuFlags {
   BenchFlags common;
   BenchModels models;
   bench::CpuSpeedOptions options;
-  int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  int64_t threads = hardware_threads();
   std::filesystem::path peer;
 };
 

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <mutex>
-#include <thread>
 
 #include "convseq/base/error.h"
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/base/file/output_folder.h"
+#include "convseq/base/machine.h"
 #include "convseq/data/io/line_writer.h"
 #include "convseq/data/synth/grammar/document.h"
 
@@ -43,8 +44,7 @@ class CorpusWriter {
       : folder_(std::move(folder)), options_(options), shards_(plan_shards(options)) {}
 
   CorpusReport write() {
-    const size_t threads =
-        std::clamp<size_t>(std::thread::hardware_concurrency(), 1, shards_.size());
+    const size_t threads = std::min<size_t>(hardware_threads(), shards_.size());
     std::vector<std::future<void>> workers;
     for (size_t i = 0; i < threads; ++i) {
       workers.push_back(std::async(std::launch::async, [&] { write_shards_left(); }));

@@ -1,18 +1,12 @@
 #include "convseq/data/task/encoded_task_reader.h"
 
-#include <algorithm>
-#include <thread>
-
 namespace convseq {
 namespace {
 
 constexpr size_t kBlockRows = 128;
-constexpr size_t kMaxThreads = 8;  // more of them wait for the one that reads
 
-PrefetcherOptions prefetching(size_t threads) {
-  if (threads == 0) {
-    threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
-  }
+PrefetcherOptions prefetching(size_t asked) {
+  const size_t threads = prefetch_threads(asked);
   return {.threads = threads, .capacity = 4 * threads};
 }
 

@@ -16,7 +16,7 @@ struct EncodedTaskExample {
 struct EncodedTaskReaderOptions {
   TaskReaderOptions reader = {};
   int64_t limit = 0;   // use only the first N examples; 0: all
-  size_t threads = 0;  // 0: one per core, at most 8
+  size_t threads = 0;  // 0: see prefetch_threads()
 };
 
 // The examples of one split of a task as text and as ids, tokenized on several threads. Order,
