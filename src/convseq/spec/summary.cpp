@@ -28,8 +28,7 @@ void add(SummaryNode& root, const ParameterShape& parameter) {
   SummaryNode* node = &root;
   node->parameters += parameter.count();
   for (const std::string& part : split(parameter.name)) {
-    auto child = std::find_if(node->children.begin(), node->children.end(),
-                              [&](const SummaryNode& each) { return each.name == part; });
+    auto child = std::ranges::find(node->children, part, &SummaryNode::name);
     if (child == node->children.end()) {
       node->children.push_back({.name = part, .shape = {}, .children = {}});
       child = node->children.end() - 1;

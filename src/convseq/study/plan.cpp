@@ -162,8 +162,7 @@ void StudyPlan::choose(const FindResult& find_result) {
     if (!complete) continue;
     group.failed = !best;
     if (!best) continue;
-    const auto part = std::find_if(study_.parts.begin(), study_.parts.end(),
-                                   [&](const StudyPart& each) { return each.name == group.part; });
+    const auto part = std::ranges::find(study_.parts, group.part, &StudyPart::name);
     part_ = part->name;
     part_number_ = part - study_.parts.begin();
     add_more_runs(*part, group, rate);

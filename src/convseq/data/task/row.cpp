@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "convseq/base/error.h"
 
 namespace convseq {
@@ -17,8 +19,7 @@ void Row::add(std::string name, std::vector<std::string> items) {
 }
 
 const Row::Field* Row::find(std::string_view name) const {
-  const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                  [&](const Field& field) { return field.name == name; });
+  const auto found = std::ranges::find(fields_, name, &Field::name);
   return found == fields_.end() ? nullptr : &*found;
 }
 

@@ -40,8 +40,7 @@ Tensors GraphCache::on_device(const Tensors& inputs) const {
 }
 
 GraphCache::Entry* GraphCache::find(const std::string& key) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& each) { return each.key == key; });
+  const auto found = std::ranges::find(entries_, key, &Entry::key);
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);
   return &entries_.front();

@@ -72,8 +72,7 @@ bool Part::asks(const std::vector<std::string>& any) const {
 }
 
 const Model* ReportInput::model(const std::string& wanted) const {
-  const auto found = std::find_if(models.begin(), models.end(),
-                                  [&](const Model& each) { return each.name == wanted; });
+  const auto found = std::ranges::find(models, wanted, &Model::name);
   return found == models.end() ? nullptr : &*found;
 }
 

@@ -28,8 +28,7 @@ std::string layers_of(const Model& model) {
 // That the others are compared with: of the main comparison, or else the first of `models`.
 const Model* transformer_of(const Context& context, const std::vector<const Model*>& models) {
   if (const Model* main = context.transformer(); main != nullptr) return main;
-  const auto found = std::find_if(models.begin(), models.end(),
-                                  [](const Model* model) { return model->is_transformer(); });
+  const auto found = std::ranges::find_if(models, &Model::is_transformer);
   return found == models.end() ? nullptr : *found;
 }
 

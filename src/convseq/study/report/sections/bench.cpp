@@ -141,9 +141,8 @@ std::string bench_answer(const std::vector<BenchFile>& files) {
   std::string answer;
   for (const BenchFile& file : files) {
     const LineChart chart = chart_of(rows_of(file), kTrainingStep);
-    const auto attention = std::find_if(
-        chart.series.begin(), chart.series.end(),
-        [](const Series& series) { return series.title == name_of(MixerKind::Attention); });
+    const auto attention =
+        std::ranges::find(chart.series, name_of(MixerKind::Attention), &Series::title);
     if (attention == chart.series.end()) continue;
     std::vector<std::string> texts;
     for (const Series& series : chart.series) {

@@ -28,8 +28,7 @@ std::vector<const System*> side_of(const std::vector<TaskPair>& pairs,
 }  // namespace
 
 const TaskPair* Comparison::on(const std::string& task) const {
-  const auto found = std::find_if(pairs.begin(), pairs.end(),
-                                  [&](const TaskPair& pair) { return pair.task == task; });
+  const auto found = std::ranges::find(pairs, task, &TaskPair::task);
   return found == pairs.end() ? nullptr : &*found;
 }
 

@@ -135,9 +135,7 @@ std::string score_against(const std::vector<Cost>& costs, const std::string& x_l
 
 // Every other model against the Transformer: FLOPs and mean score.
 std::string cost_answer(const Context& context, const std::vector<Cost>& costs) {
-  const auto baseline = std::find_if(costs.begin(), costs.end(), [&](const Cost& cost) {
-    return cost.model == context.transformer();
-  });
+  const auto baseline = std::ranges::find(costs, context.transformer(), &Cost::model);
   std::vector<std::string> texts;
   for (const Cost& cost : costs) {
     if (baseline == costs.end() || &cost == &*baseline || baseline->flops <= 0) continue;

@@ -34,8 +34,7 @@ std::vector<Size> sizes_of(const Context& context) {
         !in_main || system.size.empty()) {
       continue;
     }
-    auto size = std::find_if(sizes.begin(), sizes.end(),
-                             [&](const Size& each) { return each.name == system.size; });
+    auto size = std::ranges::find(sizes, system.size, &Size::name);
     if (size == sizes.end()) size = sizes.insert(size, {system.size});
     size->models[system.model].try_emplace(system.task, &system);
   }
