@@ -10,6 +10,7 @@
 #include "convseq/base/error.h"
 #include "convseq/kernels/conv.h"
 #include "convseq/kernels/cpu/conv_loops.h"
+#include "kernels/conv_oracle.h"
 
 // The loops below, on raw arrays, against the formulas in float64. Gradients against the reference,
 // and many more shapes, are in tests/ops.
@@ -41,6 +42,11 @@ class Array {
     } else {
       halves_[at] = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
     }
+  }
+  oracle::Numbers numbers() const {
+    oracle::Numbers all;
+    for (int64_t i = 0; i < size(); ++i) all.push_back((*this)[i]);
+    return all;
   }
   Array& randomise(uint64_t seed) {
     uint64_t state = seed * 2654435761U + 1;
@@ -104,89 +110,35 @@ void on_three_threads(int64_t count, int64_t /*grain*/, const LoopBody& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 // The arrays of one call, and the results of the formulas.
-struct Case {
-  ConvShape shape;
-  std::vector<int64_t> lengths;
+struct Case : oracle::Case {
   Array x, taps, dy;
 
   Case(const ConvShape& s, std::vector<int64_t> row_lengths)
-      : shape(s),
-        lengths(std::move(row_lengths)),
-        x(s.batch * s.time * s.channels * (s.glu ? 2 : 1), s.type),
+      : oracle::Case{s, std::move(row_lengths)},
+        x(inputs(), s.type),
         taps(s.heads * s.kernel, Type::Fp32),
-        dy(s.batch * s.time * s.channels, s.type) {
+        dy(activations(), s.type) {
     x.randomise(1);
     taps.randomise(2);
     dy.randomise(3);
     poison_padding();
   }
 
-  int64_t width() const { return shape.channels * (shape.glu ? 2 : 1); }
-  bool real(int64_t b, int64_t t) const {
-    return t >= 0 && t < shape.time && (lengths.empty() || t < lengths[static_cast<size_t>(b)]);
-  }
   void poison_padding() {
+    const int64_t width = shape.channels * (shape.glu ? 2 : 1);
     for (int64_t i = 0; i < x.size(); ++i) {
-      const int64_t row = i / width();
+      const int64_t row = i / width;
       if (!real(row / shape.time, row % shape.time)) {
         x.set(i, i % 2 == 0 ? kNan : std::numeric_limits<float>::infinity());
       }
     }
   }
-  double gate(int64_t b, int64_t t, int64_t c) const {  // of the input; 1 without a gate
-    return shape.glu ? sigmoid(x[(b * shape.time + t) * width() + shape.channels + c]) : 1;
+  oracle::Numbers expected_y() const {
+    return oracle::forward(*this, x.numbers(), taps.numbers()).value;
   }
-  double input(int64_t b, int64_t t, int64_t c) const {
-    return real(b, t) ? x[(b * shape.time + t) * width() + c] * gate(b, t, c) : 0;
-  }
-  int64_t tap(int64_t c, int64_t j) const {
-    return c / (shape.channels / shape.heads) * shape.kernel + j;
-  }
-
-  template <class F>  // f(b, t, c, j, from): output t reads `from` by tap j
-  void for_products(const F& f) const {
-    for (int64_t b = 0; b < shape.batch; ++b) {
-      for (int64_t t = 0; t < shape.time; ++t) {
-        for (int64_t c = 0; c < shape.channels; ++c) {
-          for (int64_t j = 0; j < shape.kernel; ++j) {
-            f(b, t, c, j, t - shape.left + j * shape.dilation);
-          }
-        }
-      }
-    }
-  }
-  std::vector<double> expected_y() const {
-    std::vector<double> y(static_cast<size_t>(dy.size()));
-    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
-      y[static_cast<size_t>((b * shape.time + t) * shape.channels + c)] +=
-          taps[tap(c, j)] * input(b, from, c);
-    });
-    return y;
-  }
-  std::vector<double> expected_dtaps() const {
-    std::vector<double> d(static_cast<size_t>(taps.size()));
-    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
-      d[static_cast<size_t>(tap(c, j))] +=
-          dy[(b * shape.time + t) * shape.channels + c] * input(b, from, c);
-    });
-    return d;
-  }
-  std::vector<double> expected_dx() const {
-    std::vector<double> dx(static_cast<size_t>(x.size()));
-    for_products([&](int64_t b, int64_t t, int64_t c, int64_t j, int64_t from) {
-      if (!real(b, from)) return;
-      const double d = dy[(b * shape.time + t) * shape.channels + c] * taps[tap(c, j)];
-      const auto at = static_cast<size_t>((b * shape.time + from) * width() + c);
-      const double open = gate(b, from, c);
-      dx[at] += d * open;
-      if (shape.glu) {
-        dx[at + static_cast<size_t>(shape.channels)] += d * input(b, from, c) * (1 - open);
-      }
-    });
-    return dx;
+  oracle::Gradients expected_gradients() const {
+    return oracle::backward(*this, x.numbers(), taps.numbers(), dy.numbers());
   }
 
   const int64_t* lengths_pointer() const { return lengths.empty() ? nullptr : lengths.data(); }
@@ -257,12 +209,13 @@ std::vector<Case> cases() {
 
 TEST(ConvCpu, EveryLevelEqualsTheFormulaWhateverPaddingHolds) {
   for (Case& each : cases()) {
-    const auto y = each.expected_y(), dx = each.expected_dx(), dtaps = each.expected_dtaps();
+    const auto y = each.expected_y();
+    const auto [dx, dtaps] = each.expected_gradients();
     for (const CpuLevel level : cpu_levels()) {
       expect_near(each.forward({.level = level}), y, each.shape.type, "y");
       const auto d = each.backward({.level = level});
-      expect_near(d.dx, dx, each.shape.type, "dx");
-      expect_near(d.dtaps, dtaps, Type::Fp32, "dtaps");
+      expect_near(d.dx, dx.value, each.shape.type, "dx");
+      expect_near(d.dtaps, dtaps.value, Type::Fp32, "dtaps");
     }
   }
 }
@@ -384,16 +337,10 @@ TEST(GluCpu, EqualsTheFormulaEverywhere) {
                         .dy = each.dy.data(),
                         .dx = dx.data()},
                        {.level = level});
-      std::vector<double> expected(63), gradient(126);
-      for (int64_t i = 0; i < 42; ++i) {
-        const int64_t t = i / 21, c = i % 21;
-        const auto at = static_cast<size_t>(t * 42 + c);
-        expected[static_cast<size_t>(i)] = each.input(0, t, c);
-        gradient[at] = each.dy[i] * each.gate(0, t, c);
-        gradient[at + 21] = each.dy[i] * each.input(0, t, c) * (1 - each.gate(0, t, c));
-      }
-      expect_near(y, expected, Type::Fp32, "y");
-      expect_near(dx, gradient, Type::Fp32, "dx");
+      oracle::Sums dy(63);
+      dy.value = each.dy.numbers();
+      expect_near(y, oracle::gated(each, each.x.numbers()), Type::Fp32, "y");
+      expect_near(dx, oracle::ungated(each, each.x.numbers(), dy).value, Type::Fp32, "dx");
     }
   }
 }
@@ -412,7 +359,7 @@ TEST(GluCpu, TheSigmoidIsWithinThreeUnitsInTheLastPlace) {
     glu_forward_cpu(shape, {.x = x.data(), .y = y.data()}, {.level = level});
     double worst = 0;
     for (int64_t c = 0; c < kChannels; ++c) {
-      const double exact = sigmoid(x[kChannels + c]);
+      const double exact = oracle::sigmoid(x[kChannels + c]);
       const auto nearest = static_cast<float>(exact);
       const double unit = static_cast<double>(std::nextafter(nearest, 2.0F)) - nearest;
       worst = std::max(worst, std::abs(y[c] - exact) / unit);
@@ -448,6 +395,7 @@ TEST(DynamicConvCpu, TheSameTapsEverywhereAreStaticOnes) {
     for (int64_t i = 0; i < everywhere.size(); ++i) {
       everywhere.set(i, static_cast<float>(each.taps[i % each.taps.size()]));
     }
+    const oracle::Gradients expected = each.expected_gradients();
     for (const CpuLevel level : cpu_levels()) {
       const DynamicTaps taps{.values = everywhere.data(), .softmax = false};
       Array y(each.dy.size(), s.type), dx(each.x.size(), s.type);
@@ -462,14 +410,14 @@ TEST(DynamicConvCpu, TheSameTapsEverywhereAreStaticOnes) {
                                  .dtaps = dtaps.data()},
                                 {.parallel = on_three_threads, .level = level});
       expect_near(y, each.expected_y(), s.type, "y");
-      expect_near(dx, each.expected_dx(), s.type, "dx");
+      expect_near(dx, expected.dx.value, s.type, "dx");
       Array sum(each.taps.size(), Type::Fp32);
       for (int64_t i = 0; i < sum.size(); ++i) {
         double total = 0;
         for (int64_t n = i; n < dtaps.size(); n += sum.size()) total += dtaps[n];
         sum.set(i, static_cast<float>(total));
       }
-      expect_near(sum, each.expected_dtaps(), Type::Fp32, "dtaps");
+      expect_near(sum, expected.dtaps.value, Type::Fp32, "dtaps");
     }
   }
 }
