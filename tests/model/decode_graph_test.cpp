@@ -1,7 +1,5 @@
 #include <torch/cuda.h>
 
-#include <optional>
-
 #include "convseq/model/seq2seq.h"
 #include "convseq/ops/graph/device_graph.h"
 #include "convseq/ops/select_token.h"

@@ -1,6 +1,5 @@
 #include "convseq/answer/greedy.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "convseq/base/error.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 
-#include "convseq/base/error.h"
 #include "convseq/base/safetensors/safetensors.h"
 
 namespace convseq {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "convseq/base/error.h"
-
 namespace convseq {
 namespace fs = std::filesystem;
 

@@ -1,5 +1,4 @@
 // Commands and flags: unknown, missing, given twice, out of their range.
-#include <fmt/format.h>
 
 #include "bad_input.h"
 

@@ -1,7 +1,6 @@
 #include "convseq/base/file/output_folder.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "convseq/cli/bench/bench_run.h"
 
-#include <fmt/format.h>
-
 #include <cctype>
 
 #include "convseq/base/file/json_file.h"

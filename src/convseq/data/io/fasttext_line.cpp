@@ -1,6 +1,5 @@
 #include "convseq/data/io/fasttext_line.h"
 
-#include "convseq/base/error.h"
 #include "convseq/text/trim.h"
 
 namespace convseq {

@@ -2,8 +2,6 @@
 
 #include <zlib.h>
 
-#include <stdexcept>
-
 namespace convseq {
 
 class LineWriter::Packer {

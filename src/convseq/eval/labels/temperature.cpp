@@ -1,6 +1,5 @@
 #include "convseq/eval/labels/temperature.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "convseq/base/error.h"

@@ -1,6 +1,5 @@
 #include "convseq/eval/statistics/variance_terms.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "convseq/base/error.h"

@@ -1,6 +1,5 @@
 #include "convseq/kernels/cpu_level.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "convseq/base/enum_names.h"

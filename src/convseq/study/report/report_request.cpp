@@ -1,7 +1,5 @@
 #include "convseq/study/report/report_request.h"
 
-#include <fmt/format.h>
-
 #include <map>
 
 #include "convseq/base/log.h"

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "convseq/base/file/atomic_file.h"
-#include "convseq/base/log.h"
 #include "convseq/base/machine.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/corpus/shard/tokenize_job.h"

@@ -1,6 +1,5 @@
 #include "convseq/study/run/score_table.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 

@@ -1,7 +1,5 @@
 #include "convseq/data/synth/family/compositional.h"
 
-#include <fmt/format.h>
-
 #include <set>
 
 #include "convseq/base/error.h"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "convseq/study/report/paper_results.h"
 #include "convseq/study/report/sections/comparison.h"
 
