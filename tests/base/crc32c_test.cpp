@@ -1,4 +1,4 @@
-#include "convseq/base/crc32c.h"
+#include "convseq/base/metrics/crc32c.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 
 #include <csignal>
 
-#include "convseq/base/crc32c.h"
 #include "convseq/base/error.h"
+#include "convseq/base/metrics/crc32c.h"
 #include "convseq/dist/gradient_buckets.h"
 #include "convseq/model/seq2seq.h"
 #include "tensor_checks.h"

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "convseq/base/crc32c.h"
 #include "convseq/base/file/system_error.h"
+#include "convseq/base/metrics/crc32c.h"
 #include "convseq/base/metrics/protobuf.h"
 
 namespace convseq {
