@@ -1,6 +1,6 @@
 #include "convseq/answer/evaluate_task.h"
 
-#include <algorithm>
+#include "convseq/base/contains.h"
 
 namespace convseq {
 namespace {
@@ -79,7 +79,7 @@ std::vector<Metric> all_metrics(const Task& task, AnswerBy by) {
   if (task.labels.empty()) return metrics;
   for (const Metric metric :
        {Metric::Matthews, Metric::RocAuc, Metric::AveragePrecision, Metric::CalibrationError}) {
-    const bool listed = std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+    const bool listed = contains(metrics, metric);
     if (listed || (needs_probabilities(metric) && by == AnswerBy::Greedy)) continue;
     metrics.push_back(metric);
   }

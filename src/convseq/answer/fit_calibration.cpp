@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
 #include "convseq/base/error.h"
 #include "convseq/base/log.h"
@@ -37,8 +38,7 @@ Column column_of(size_t label, const std::vector<LabelAnswer>& answers,
   Column column;
   for (size_t i = 0; i < answers.size(); ++i) {
     column.probabilities.push_back(answers[i].probabilities[label]);
-    column.truths.push_back(std::find(truths[i].begin(), truths[i].end(), label) !=
-                            truths[i].end());
+    column.truths.push_back(contains(truths[i], label));
   }
   return column;
 }

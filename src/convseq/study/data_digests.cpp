@@ -1,7 +1,6 @@
 #include "convseq/study/data_digests.h"
 
-#include <algorithm>
-
+#include "convseq/base/contains.h"
 #include "convseq/base/file/sha256.h"
 #include "convseq/data/corpus/corpus_files.h"
 
@@ -22,7 +21,7 @@ DataDigests::DataDigests(fs::path cache) : cache_(std::move(cache)) {
 }
 
 void DataDigests::note_missing(const std::string& what) {
-  if (std::find(missing_.begin(), missing_.end(), what) == missing_.end()) {
+  if (!contains(missing_, what)) {
     missing_.push_back(what);
   }
 }

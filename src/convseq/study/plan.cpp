@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
 #include "convseq/data/synth/family/task_family.h"
 #include "convseq/spec/presets.h"
@@ -80,8 +81,7 @@ StudyPlan::StudyPlan(Study study, const fs::path& data, DataDigests& digests)
       digests_(digests) {
   const std::vector<std::string> synthetic = synth_task_names(study_.synth);
   for (const auto& [name, task] : study_.tasks) {
-    require(!synth_name(task.task) ||
-                std::find(synthetic.begin(), synthetic.end(), task.task) != synthetic.end(),
+    require(!synth_name(task.task) || contains(synthetic, task.task),
             "task {}: {} is not among the study's synthetic tasks{}", name, task.task,
             did_you_mean(task.task, synthetic));
   }
@@ -172,11 +172,8 @@ void StudyPlan::choose(const FindResult& find_result) {
 
 bool StudyPlan::is_chosen(const Cell& cell) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
-    const auto has = [&](const std::vector<std::string>& ids) {
-      return std::find(ids.begin(), ids.end(), cell.id()) != ids.end();
-    };
     return group.chosen && *group.chosen == cell.label.learning_rate &&
-           (has(group.first_runs) || has(group.more_runs));
+           (contains(group.first_runs, cell.id()) || contains(group.more_runs, cell.id()));
   });
 }
 
@@ -185,7 +182,7 @@ std::string StudyPlan::add(CellKind kind, Json inputs, Cell cell) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
     refuse_second_name(cells_[found->second].label, cell.label);
     std::vector<std::string>& parts = cells_[found->second].label.parts;
-    if (std::find(parts.begin(), parts.end(), part_) == parts.end()) parts.push_back(part_);
+    if (!contains(parts, part_)) parts.push_back(part_);
     return id;
   }
   cell.label.id = id;

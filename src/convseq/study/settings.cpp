@@ -1,6 +1,6 @@
 #include "convseq/study/settings.h"
 
-#include <algorithm>
+#include "convseq/base/contains.h"
 
 namespace convseq {
 namespace {
@@ -133,7 +133,7 @@ FinetuneSettings FinetuneSettings::from_json(const JsonObject& json) {
   read(settings, json, {"checkpoints"});
   settings.checkpoints = json.get_or("checkpoints", false);
   const std::vector<std::string>& splits = settings.options.evaluate;
-  if (std::find(splits.begin(), splits.end(), "validation") == splits.end()) {
+  if (!contains(splits, "validation")) {
     json.refuse("evaluate", "has no validation split, on which the learning rate is chosen");
   }
   return settings;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
 #include "convseq/data/objective/make_objective.h"
 #include "convseq/study/embedded_studies.h"
@@ -167,8 +168,7 @@ void check_names(const Study& study, const std::string& origin) {
       require(parts.insert(part.name).second, "two parts are named {}", part.name);
       for (const std::string& model : part.models) study.model(model);
       for (const std::string& task : part.tasks) study.task(task);
-      const bool pretrains =
-          std::find(part.starts.begin(), part.starts.end(), Start::Pretrained) != part.starts.end();
+      const bool pretrains = contains(part.starts, Start::Pretrained);
       if (pretrains) find_in(study.corpora, part.corpus, "corpus");
     }
     if (study.tokenizer.path.empty()) {

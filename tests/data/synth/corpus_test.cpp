@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/data/corpus/document_reader.h"
 #include "convseq/data/synth/grammar/document.h"
@@ -36,8 +37,7 @@ class Company {
       std::vector<std::string_view> polar;
       bool negated = false;
       for (std::string_view word : words_of(sentence)) {
-        negated =
-            negated || std::find(kNegations.begin(), kNegations.end(), word) != kNegations.end();
+        negated = negated || contains(kNegations, word);
         if (polarity_of(word)) polar.push_back(word);
       }
       if (negated) continue;

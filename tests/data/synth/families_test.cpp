@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/data/synth/baselines.h"
 #include "convseq/data/synth/family/compositional.h"
@@ -285,7 +286,7 @@ TEST(Pair, DiffersInOneFactAtMost) {
     const auto colours = [](const std::string& text) {
       std::multiset<std::string_view> found;
       for (std::string_view word : words_of(text)) {
-        if (std::find(kColours.begin(), kColours.end(), word) != kColours.end()) found.insert(word);
+        if (contains(kColours, word)) found.insert(word);
       }
       return found;
     };

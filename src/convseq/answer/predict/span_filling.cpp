@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "convseq/base/contains.h"
+
 namespace convseq {
 namespace {
 
@@ -36,7 +38,7 @@ bool SpanFilling::has_spans(const TokenIds& source) const {
 
 bool SpanFilling::ends(const TokenIds& source, int32_t token) const {
   return tokenizer_.vocabulary().is_sentinel(token) && has_spans(source) &&
-         std::find(source.begin(), source.end(), token) == source.end();
+         !contains(source, token);
 }
 
 std::string SpanFilling::filled(std::string_view text, const TokenIds& answer) const {

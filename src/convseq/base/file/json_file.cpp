@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/base/file/system_error.h"
 #include "convseq/base/nearest_name.h"
@@ -107,7 +108,7 @@ JsonObject JsonObject::from_file(const std::filesystem::path& path) {
 
 void JsonObject::allow_only(const std::vector<std::string>& keys) const {
   for (const auto& [key, value] : value_.items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    if (!contains(keys, key)) {
       refuse(brief_text(key), "is no known key; allowed: {}{}", fmt::join(keys, ", "),
              did_you_mean(key, keys));
     }

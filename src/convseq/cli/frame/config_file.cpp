@@ -1,8 +1,8 @@
 #include "convseq/cli/frame/config_file.h"
 
-#include <algorithm>
 #include <cctype>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
 #include "convseq/cli/frame/command_table.h"
 
@@ -180,8 +180,7 @@ Json effective_options(const CLI::App& command, const std::vector<std::string>& 
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string> keys = keys_of(*option);
     if (keys.empty()) continue;
-    const bool conditional =
-        std::find(only_if_given.begin(), only_if_given.end(), keys[0]) != only_if_given.end();
+    const bool conditional = contains(only_if_given, keys[0]);
     if (conditional && option->count() == 0) continue;
     if (is_flag(*option)) {
       const bool given =

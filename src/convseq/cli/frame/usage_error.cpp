@@ -2,8 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/base/nearest_name.h"
 #include "convseq/cli/frame/command_table.h"
@@ -50,9 +49,8 @@ void check_commands(const CLI::App& program, const std::vector<std::string>& arg
       if (option->get_items_expected_max() > 0 && equals == argument.npos) ++i;
       continue;
     }
-    require(std::find(names.begin(), names.end(), argument) != names.end(),
-            "{} is not a command of {}; allowed: {}{}", argument, full_name(*command),
-            fmt::join(names, ", "), did_you_mean(argument, names));
+    require(contains(names, argument), "{} is not a command of {}; allowed: {}{}", argument,
+            full_name(*command), fmt::join(names, ", "), did_you_mean(argument, names));
     command = command->get_subcommand(argument);
   }
 }

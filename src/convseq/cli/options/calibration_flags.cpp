@@ -1,7 +1,6 @@
 #include "convseq/cli/options/calibration_flags.h"
 
-#include <algorithm>
-
+#include "convseq/base/contains.h"
 #include "convseq/cli/options/options.h"
 
 namespace convseq::cli {
@@ -47,7 +46,7 @@ Calibration calibration_of(const CalibrationFlags& flags, const std::filesystem:
   if (flags.ignore || task.labels.empty()) return {};
   Calibration calibration = Calibration::load(model);
   for (const auto& [label, threshold] : calibration.thresholds) {
-    require(std::find(task.labels.begin(), task.labels.end(), label) != task.labels.end(),
+    require(contains(task.labels, label),
             "{}: has a threshold of {}, which is not a label of {}; use --no-calibration",
             (model / kCalibrationFile).string(), label, task.name);
   }

@@ -1,5 +1,6 @@
 #include "convseq/cli/options/task_flags.h"
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/cli/options/options.h"
 #include "convseq/text/trim.h"
@@ -26,7 +27,7 @@ bool is_table(const TaskFlags& flags) {
 // For a suggestion.
 std::string likely_label(const std::vector<std::string>& columns) {
   for (const char* name : {"label", "labels", "target", "class"}) {
-    if (std::find(columns.begin(), columns.end(), name) != columns.end()) return name;
+    if (contains(columns, name)) return name;
   }
   return columns.empty() ? "label" : columns.back();
 }
@@ -69,7 +70,7 @@ Task named_task(const TaskFlags& flags, const std::optional<Task>& remembered) {
           "no data: name a task, or files with --train, --validation or --test");
   const auto known = task_names();
   require(
-      std::find(known.begin(), known.end(), remembered->name) != known.end(),
+      contains(known, remembered->name),
       "no data: the model was tuned on {}, of which it remembers no files; name the task, or files "
       "with --train, --validation or --test",
       remembered->name);
@@ -154,14 +155,11 @@ Task task_of(const TaskFlags& flags, const std::optional<Task>& remembered) {
   set_label_kind(flags, task);
   if (!flags.positive_label.empty()) task.positive_label = trimmed(flags.positive_label);
   if (!flags.metrics.empty()) task.metrics = flags.metrics;
-  const auto has = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  require(flags.positive_label.empty() || has(task.labels, task.positive_label),
+  require(flags.positive_label.empty() || contains(task.labels, task.positive_label),
           "--positive-label {} is not one of the labels: {}", task.positive_label,
           task.labels.empty() ? "name them with --labels"
                               : fmt::format("{}", fmt::join(task.labels, ", ")));
-  require(!has(task.metrics, Metric::F1) || !task.positive_label.empty(),
+  require(!contains(task.metrics, Metric::F1) || !task.positive_label.empty(),
           "the metric f1 needs a positive class: name it with --positive-label, or use macro_f1");
   check_token_limit("--max-source-tokens", flags.max_source_tokens);
   check_token_limit("--max-target-tokens", flags.max_target_tokens);

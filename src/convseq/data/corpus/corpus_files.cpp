@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/base/log.h"
 #include "convseq/data/io/byte_source.h"
@@ -19,9 +20,7 @@ bool names_held_out_data(const std::string& name) {
   static constexpr std::array<std::string_view, 5> kWords = {"validation", "valid", "val", "dev",
                                                              "test"};
   std::string word;
-  const auto is_mark = [&] {
-    return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
-  };
+  const auto is_mark = [&] { return contains(kWords, word); };
   for (const char c : name) {
     const bool upper = c >= 'A' && c <= 'Z';
     if (upper || (c >= 'a' && c <= 'z')) {

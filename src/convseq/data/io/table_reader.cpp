@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/data/io/csv.h"
@@ -172,7 +173,7 @@ void TableReader::take_names() try {
 
 void TableReader::require_columns(const std::vector<std::string>& names) const {
   for (const std::string& name : options_.needed) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (contains(names, name)) continue;
     const bool tabs =
         form_ == TableForm::Csv && names.size() == 1 && line_.find('\t') != line_.npos;
     fail("has no column {}; it has: {}{}", name, fmt::join(names, ", "),
@@ -193,10 +194,8 @@ char TableReader::delimiter_of_first_line() const {
     }
     const auto& fields = record.fields();
     if (!columns_.empty()) return fields.size() == columns_.size() ? 1 : 0;
-    const auto found =
-        std::count_if(options_.needed.begin(), options_.needed.end(), [&](const auto& name) {
-          return std::find(fields.begin(), fields.end(), name) != fields.end();
-        });
+    const auto found = std::count_if(options_.needed.begin(), options_.needed.end(),
+                                     [&](const auto& name) { return contains(fields, name); });
     return 2 * static_cast<int>(found) + (fields.size() > 1 ? 1 : 0);
   };
   return score(';') > score(',') ? ';' : ',';

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convseq/base/contains.h"
 #include "convseq/data/synth/grammar/words.h"
 
 namespace convseq::synth {
@@ -25,7 +26,7 @@ BagOfWords::BagOfWords(std::span<const Example> training, std::vector<std::strin
 std::vector<std::string> BagOfWords::words_seen(const Inputs& inputs) const {
   std::vector<std::string> words;
   for (const Input& input : inputs) {
-    if (std::find(fields_.begin(), fields_.end(), input.field) == fields_.end()) continue;
+    if (!contains(fields_, input.field)) continue;
     for (std::string_view word : words_of(input.text)) {
       words.push_back(input.field + ":" + std::string(word));
     }

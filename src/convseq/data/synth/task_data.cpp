@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/data/synth/random_streams.h"
 
@@ -16,10 +17,6 @@ constexpr int64_t kMostRefusals = 1000;  // in a row, after which a family is ex
 int64_t size_of(Split split, const SplitSizes& sizes) {
   if (split == Split::Train) return sizes.train;
   return split == Split::Validation ? sizes.validation : sizes.test;
-}
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // The texts of a group that no other group may contain.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/text/trim.h"
@@ -54,8 +55,7 @@ std::vector<std::string> row_labels(const Task& task, const Row& row) {
   std::vector<std::string> labels;
   for (const std::string& name : names_in(task, row)) {
     const std::string label = task.label_of(name);
-    const bool known = std::find(labels.begin(), labels.end(), label) != labels.end();
-    if (!label.empty() && !known) labels.push_back(label);
+    if (!label.empty() && !contains(labels, label)) labels.push_back(label);
   }
   for (const std::string& label : labels) task.require_label(label);
   const auto place = [&](const std::string& label) {

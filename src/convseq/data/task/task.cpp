@@ -4,17 +4,13 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/file/json_file.h"
 #include "convseq/data/embedded_tasks.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
 namespace {
-
-template <class Range, class Value>
-bool contains(const Range& range, const Value& value) {
-  return std::find(range.begin(), range.end(), value) != range.end();
-}
 
 void check_label_sets(const Task& task, const std::string& origin) {
   require(task.answers.empty(), "{}: answers is of tasks with one label; label_kind is multi",

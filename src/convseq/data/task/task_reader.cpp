@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/data/task/row_labels.h"
 #include "convseq/text/trim.h"
@@ -65,7 +66,7 @@ bool TaskReader::open_next_file() {
 
 bool TaskReader::is_dropped(const Row& row) const {
   for (const auto& [field, values] : task_.drop) {
-    if (std::find(values.begin(), values.end(), row.text(field)) != values.end()) return true;
+    if (contains(values, row.text(field))) return true;
   }
   return false;
 }

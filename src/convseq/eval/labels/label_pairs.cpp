@@ -1,22 +1,19 @@
 #include "convseq/eval/labels/label_pairs.h"
 
-#include <algorithm>
+#include "convseq/base/contains.h"
 
 namespace convseq {
 
 std::vector<LabelPair> label_pairs(const Outcome& outcome) {
   if (!outcome.label_sets) return {{truth_of(outcome), single_spaced(outcome.prediction)}};
   const auto& [predicted, truths] = *outcome.label_sets;
-  const auto has = [](const std::vector<std::string>& set, const std::string& label) {
-    return std::find(set.begin(), set.end(), label) != set.end();
-  };
   std::vector<LabelPair> pairs;
   for (const std::string& label : truths) {
     const std::string name = single_spaced(label);
-    pairs.push_back({.truth = name, .answer = has(predicted, label) ? name : ""});
+    pairs.push_back({.truth = name, .answer = contains(predicted, label) ? name : ""});
   }
   for (const std::string& label : predicted) {
-    if (!has(truths, label)) pairs.push_back({.truth = "", .answer = single_spaced(label)});
+    if (!contains(truths, label)) pairs.push_back({.truth = "", .answer = single_spaced(label)});
   }
   return pairs;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
 #include "convseq/base/file/atomic_file.h"
 #include "convseq/study/report/sections/sections.h"
@@ -66,9 +67,8 @@ Section opening(const Context& context, const std::vector<Section>& sections) {
 }  // namespace
 
 bool Part::asks(const std::vector<std::string>& any) const {
-  return std::any_of(any.begin(), any.end(), [&](const std::string& question) {
-    return std::find(questions.begin(), questions.end(), question) != questions.end();
-  });
+  return std::any_of(any.begin(), any.end(),
+                     [&](const std::string& question) { return contains(questions, question); });
 }
 
 const Model* ReportInput::model(const std::string& wanted) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/memory.h"
 
 namespace convseq {
@@ -28,9 +29,7 @@ void count(const CellCost& cost, bool left, int64_t times, PartOverview& part) {
 // A result of another machine makes up for a failure here, unless a cell needs the files.
 bool is_needed(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder) {
   return std::any_of(plan.cells().begin(), plan.cells().end(), [&](const Cell& other) {
-    const auto& needs = other.needs;
-    return !folder.is_done(other.id()) &&
-           std::find(needs.begin(), needs.end(), cell.id()) != needs.end();
+    return !folder.is_done(other.id()) && contains(other.needs, cell.id());
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
 
 namespace convseq {
@@ -92,9 +93,8 @@ CellFilter::CellFilter(const std::vector<std::string>& conditions) {
     const size_t equals = condition.find('=');
     require(equals != condition.npos, "{}: {} is no NAME=VALUE", OptionName("only"), condition);
     const std::string name = condition.substr(0, equals);
-    require(std::find(kNames.begin(), kNames.end(), name) != kNames.end(),
-            "{}: {} is no property of a cell; allowed: {}{}", OptionName("only"), name,
-            fmt::join(kNames, ", "), did_you_mean(name, kNames));
+    require(contains(kNames, name), "{}: {} is no property of a cell; allowed: {}{}",
+            OptionName("only"), name, fmt::join(kNames, ", "), did_you_mean(name, kNames));
     allowed_[name].insert(name == "learning_rate" ? rate_text(condition.substr(equals + 1))
                                                   : condition.substr(equals + 1));
   }
@@ -106,15 +106,14 @@ void CellFilter::refuse_unknown(const StudyPlan& plan) const {
     std::vector<std::string> known;
     for (const Cell& cell : plan.cells()) {
       for (const std::string& value : values_of(cell, name)) {
-        if (!value.empty() && std::find(known.begin(), known.end(), value) == known.end()) {
+        if (!value.empty() && !contains(known, value)) {
           known.push_back(value);
         }
       }
     }
     for (const std::string& value : values) {
-      require(std::find(known.begin(), known.end(), value) != known.end(),
-              "{} {}={}: the study has none; it has: {}{}", OptionName("only"), name, value,
-              fmt::join(known, ", "), did_you_mean(value, known));
+      require(contains(known, value), "{} {}={}: the study has none; it has: {}{}",
+              OptionName("only"), name, value, fmt::join(known, ", "), did_you_mean(value, known));
     }
   }
 }

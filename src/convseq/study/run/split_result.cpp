@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "convseq/base/contains.h"
 #include "convseq/eval/squad_answer.h"
 
 namespace convseq {
@@ -12,8 +13,7 @@ double rounded(double value) { return std::round(1e6 * value) / 1e6; }
 
 ExampleOutcomes outcomes_of(const Task& task, const std::vector<Outcome>& outcomes) {
   ExampleOutcomes found;
-  const bool squad =
-      std::find(task.metrics.begin(), task.metrics.end(), Metric::SquadF1) != task.metrics.end();
+  const bool squad = contains(task.metrics, Metric::SquadF1);
   if (task.label_kind == LabelKind::Multi) return found;
   const Metric plain = task.labels.empty() ? Metric::ExactMatch : Metric::Accuracy;
   found.metric = name_of(squad ? Metric::SquadF1 : plain);

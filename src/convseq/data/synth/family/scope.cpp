@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/data/synth/grammar/prose.h"
 #include "convseq/data/synth/grammar/words.h"
@@ -12,10 +13,6 @@ namespace {
 std::string judgement(Polarity polarity, bool strong) {
   if (polarity == Polarity::Kind) return strong ? "great" : "good";
   return strong ? "dreadful" : "bad";
-}
-
-bool contains(WordList list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
 }
 
 struct Judged {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "convseq/base/contains.h"
 #include "convseq/data/synth/grammar/prose.h"
 #include "convseq/data/synth/grammar/words.h"
 
@@ -62,7 +63,7 @@ class ClauseParser {
     if (word() == "the" || word() == "a") found.article = words_[next_++];
     found.noun = word();
     ++next_;
-    while (std::find(kPrepositions.begin(), kPrepositions.end(), word()) != kPrepositions.end()) {
+    while (contains(kPrepositions, word())) {
       const std::string_view preposition = words_[next_++];
       take("the");
       found.places.push_back({preposition, word()});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
 #include "convseq/study/report/sections/comparison.h"
 
@@ -37,7 +38,7 @@ const Model* transformer_of(const Context& context, const std::vector<const Mode
 std::vector<const Model*> compared_models(const Context& context) {
   std::vector<const Model*> models;
   const auto add = [&](const Model* model) {
-    if (model != nullptr && std::find(models.begin(), models.end(), model) == models.end()) {
+    if (model != nullptr && !contains(models, model)) {
       models.push_back(model);
     }
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convseq/base/contains.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -19,8 +20,7 @@ std::vector<const Model*> Context::models(const std::vector<std::string>& questi
     if (!part.asks(questions)) continue;
     for (const std::string& name : part.models) {
       const Model* model = input.model(name);
-      const bool listed = std::find(found.begin(), found.end(), model) != found.end();
-      if (model != nullptr && !listed) found.push_back(model);
+      if (model != nullptr && !contains(found, model)) found.push_back(model);
     }
   }
   return found;
@@ -31,7 +31,7 @@ std::vector<std::string> Context::tasks(const std::vector<std::string>& question
   for (const Part& part : input.parts) {
     if (!part.asks(questions)) continue;
     for (const std::string& task : part.tasks) {
-      if (std::find(found.begin(), found.end(), task) == found.end()) found.push_back(task);
+      if (!contains(found, task)) found.push_back(task);
     }
   }
   return found;

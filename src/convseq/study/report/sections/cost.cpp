@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
 #include "convseq/study/report/sections/sections.h"
 #include "convseq/study/report/side_by_side.h"
@@ -35,7 +36,7 @@ struct Cost {
 bool in_main_part(const Context& context, const CellResult& result) {
   for (const Part& part : context.input.parts) {
     if (!part.asks(kMainQuestions)) continue;
-    if (std::find(result.parts.begin(), result.parts.end(), part.name) != result.parts.end()) {
+    if (contains(result.parts, part.name)) {
       return true;
     }
   }
