@@ -5,19 +5,10 @@
 
 #include <algorithm>
 
+#include "convseq/text/split.h"
+
 namespace convseq {
 namespace {
-
-std::vector<std::string> split(const std::string& name) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', begin)) {
-    parts.push_back(name.substr(begin, dot - begin));
-    begin = dot + 1;
-  }
-  parts.push_back(name.substr(begin));
-  return parts;
-}
 
 bool is_number(const std::string& name) {
   return !name.empty() &&
@@ -27,7 +18,7 @@ bool is_number(const std::string& name) {
 void add(SummaryNode& root, const ParameterShape& parameter) {
   SummaryNode* node = &root;
   node->parameters += parameter.count();
-  for (const std::string& part : split(parameter.name)) {
+  for (const std::string& part : split(parameter.name, ".")) {
     auto child = std::ranges::find(node->children, part, &SummaryNode::name);
     if (child == node->children.end()) {
       node->children.push_back({.name = part, .shape = {}, .children = {}});
@@ -81,7 +72,7 @@ SummaryNode summarise(const std::vector<ParameterShape>& parameters) {
 NamedCounts parameters_by_part(const std::vector<ParameterShape>& parameters) {
   NamedCounts parts;
   for (const ParameterShape& parameter : parameters) {
-    const auto path = split(parameter.name);
+    const auto path = split(parameter.name, ".");
     // encoder.blocks.3.mixer.query.weight -> "encoder mixer"; encoder.blocks.3.mixer_norm.weight
     // and encoder.norm.weight -> "encoder norm".
     const size_t module = path.size() > 3 && path[1] == "blocks" ? 3 : 1;

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "convseq/text/split.h"
+
 namespace convseq::cli {
 namespace {
 
 std::vector<std::string> split_choices(std::string value) {
   constexpr std::string_view kListMark = ",...";
   if (value.ends_with(kListMark)) value.resize(value.size() - kListMark.size());
-  return value.find('|') == value.npos ? std::vector<std::string>{} : split(value, '|');
+  return value.find('|') == value.npos ? std::vector<std::string>{} : split(value, "|");
 }
 
 CommandEntry describe_command(const CLI::App& command, const std::string& path) {
@@ -38,16 +40,6 @@ bool OptionEntry::takes_number() const {
 }
 
 bool OptionEntry::takes_file() const { return !flag() && choices.empty() && !takes_number(); }
-
-std::vector<std::string> split(const std::string& text, char delimiter) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(delimiter, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 OptionEntry describe_option(const CLI::Option& option) {
   OptionEntry entry{.positional = option.get_positional() ? option.get_name(true, false) : "",

@@ -37,8 +37,6 @@ CommandEntry command_table(const CLI::App& program);
 void for_each_command(const CommandEntry& root,
                       const std::function<void(const CommandEntry&)>& visit);  // root first
 
-std::vector<std::string> split(const std::string& text, char delimiter);
-
 OptionEntry describe_option(const CLI::Option& option);
 std::vector<const CLI::App*> subcommands_of(const CLI::App& command);
 std::vector<std::string> subcommand_names(const CLI::App& command);

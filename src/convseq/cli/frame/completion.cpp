@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "convseq/text/split.h"
+
 namespace convseq::cli {
 namespace {
 
@@ -168,7 +170,7 @@ std::string fish_text(const std::string& text) {  // within single quotes
 std::string fish_condition(const CommandEntry& command) {
   std::string condition;
   if (!command.path.empty()) {
-    for (const std::string& word : split(command.path, ' ')) {
+    for (const std::string& word : split(command.path, " ")) {
       condition += (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
     }
   }

@@ -5,6 +5,7 @@
 #include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
 #include "convseq/cli/frame/command_table.h"
+#include "convseq/text/split.h"
 
 namespace convseq::cli {
 namespace {
@@ -138,7 +139,7 @@ std::vector<std::string> texts_of(const CLI::Option& option, const OptionEntry& 
   const bool conditional = !option.get_needs().empty() || !option.get_excludes().empty();
   if (entry.default_text.empty() || conditional) return {};
   if (!entry.list) return {entry.default_text};
-  return split(entry.default_text, option.get_delimiter());
+  return split(entry.default_text, std::string(1, option.get_delimiter()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "convseq/base/contains.h"
 #include "convseq/base/error.h"
 #include "convseq/base/file/json_file.h"
+#include "convseq/text/split.h"
 #include "convseq/text/trim.h"
 
 namespace convseq {
@@ -22,18 +23,6 @@ bool is_set(const std::string& column, const std::string& field) {
           "the label column {} holds \"{}\"; allowed: 0, 1, false, true, or a share from 0 to 1",
           column, brief_text(text));
   return share >= 0.5;
-}
-
-std::vector<std::string> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string> parts;
-  while (!separator.empty()) {
-    const size_t end = text.find(separator);
-    if (end == text.npos) break;
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + separator.size());
-  }
-  parts.emplace_back(text);
-  return parts;
 }
 
 std::vector<std::string> names_in(const Task& task, const Row& row) {
