@@ -18,15 +18,13 @@ Calibration Calibration::from_json(const JsonObject& json) {
   if (!(calibration.temperature > 0) || !std::isfinite(calibration.temperature)) {
     json.refuse("temperature", "is {}; allowed: a number above 0", calibration.temperature);
   }
-  if (json.has("thresholds")) {
-    const JsonObject thresholds(json.json().at("thresholds"), json.origin() + ": thresholds");
-    for (const auto& item : thresholds.json().items()) {
-      const auto threshold = thresholds.get<double>(item.key());
-      if (!(threshold >= 0 && threshold <= 1)) {
-        thresholds.refuse(item.key(), "is {}; allowed: 0 to 1", threshold);
-      }
-      calibration.thresholds[item.key()] = threshold;
+  const JsonObject thresholds = json.inner("thresholds");
+  for (const std::string& label : thresholds.keys()) {
+    const auto threshold = thresholds.get<double>(label);
+    if (!(threshold >= 0 && threshold <= 1)) {
+      thresholds.refuse(label, "is {}; allowed: 0 to 1", threshold);
     }
+    calibration.thresholds[label] = threshold;
   }
   if (json.has("fitted")) calibration.fitted = json.json().at("fitted");
   return calibration;

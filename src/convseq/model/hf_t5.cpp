@@ -70,9 +70,9 @@ TensorMap read_weights(const fs::path& folder) {
   if (!fs::exists(index_file)) return load_tensors(folder / kWeightsFile).tensors;
   const JsonObject index = JsonObject::from_file(index_file);
   require(index.has("weight_map"), "{}: weight_map is missing", index_file.string());
-  const JsonObject map(index.json().at("weight_map"), index_file.string() + ": weight_map");
+  const JsonObject map = index.inner("weight_map");
   std::set<std::string> shards;
-  for (const auto& [name, shard] : map.json().items()) shards.insert(map.get<std::string>(name));
+  for (const std::string& name : map.keys()) shards.insert(map.get<std::string>(name));
   TensorMap weights;
   for (const std::string& shard : shards) {
     require(!shard.empty() && fs::path(shard).filename() == shard,

@@ -111,8 +111,7 @@ PretrainSettings PretrainSettings::from_json(const JsonObject& json) {
   settings.options.limits = {};
   read(settings, json, {"objective", "threads"});
   if (json.has("objective")) {
-    settings.options.objective =
-        ObjectiveOptions::from_json({json.json().at("objective"), json.origin() + ": objective"});
+    settings.options.objective = ObjectiveOptions::from_json(json.inner("objective"));
   }
   settings.options.corpus.threads = json.get_or("threads", settings.options.corpus.threads);
   const TrainingLimits& limits = settings.options.limits;

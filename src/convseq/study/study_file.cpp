@@ -12,15 +12,6 @@
 namespace convseq {
 namespace {
 
-JsonObject inner(const JsonObject& json, const std::string& key) {
-  return {json.json().at(key), json.origin() + ": " + key};
-}
-
-Json object_or_empty(const JsonObject& json, const std::string& key) {
-  if (!json.has(key)) return Json::object();
-  return inner(json, key).json();  // refuses what is no object
-}
-
 std::vector<double> rates_from(const JsonObject& json) {
   auto rates = json.get_or<std::vector<double>>("learning_rates", {});
   for (const double rate : rates) {
@@ -28,12 +19,6 @@ std::vector<double> rates_from(const JsonObject& json) {
   }
   std::sort(rates.begin(), rates.end());
   return rates;
-}
-
-template <class Enum>
-std::vector<Enum> enums_from(const JsonObject& json, const std::string& key,
-                             std::vector<Enum> fallback) {
-  return json.get_or<std::vector<Enum>>(key, std::move(fallback));
 }
 
 synth::CorpusOptions synth_corpus_from(const JsonObject& json) {
@@ -49,7 +34,7 @@ synth::SuiteOptions synth_tasks_from(const JsonObject& json) {
   json.allow_only({"families", "seed", "train", "validation", "test", "shown_words", "sentences",
                    "windows", "distances", "cue_words", "depth", "places", "comparisons", "facts"});
   synth::SuiteOptions options;
-  options.families = enums_from<synth::Family>(json, "families", options.families);
+  options.families = json.get_or("families", options.families);
   options.seed = json.get_or("seed", options.seed);
   options.sizes.train = json.get_or("train", options.sizes.train);
   options.sizes.validation = json.get_or("validation", options.sizes.validation);
@@ -69,8 +54,8 @@ synth::SuiteOptions synth_tasks_from(const JsonObject& json) {
 StudySynth synth_from(const JsonObject& json) {
   json.allow_only({"corpus", "tasks"});
   StudySynth found{.json = json.json()};
-  if (json.has("corpus")) found.corpus = synth_corpus_from(inner(json, "corpus"));
-  if (json.has("tasks")) found.tasks = synth_tasks_from(inner(json, "tasks"));
+  if (json.has("corpus")) found.corpus = synth_corpus_from(json.inner("corpus"));
+  if (json.has("tasks")) found.tasks = synth_tasks_from(json.inner("tasks"));
   return found;
 }
 
@@ -78,7 +63,7 @@ StudyTokenizer tokenizer_from(const JsonObject& study) {
   if (study.json().at("tokenizer").is_string()) {
     return {.path = study.get<std::string>("tokenizer")};
   }
-  const JsonObject json = inner(study, "tokenizer");
+  const JsonObject json = study.inner("tokenizer");
   json.allow_only({"corpus", "pieces", "model", "lines", "seed"});
   StudyTokenizer found{.corpus = json.get_or<std::string>("corpus", "main")};
   found.trainer.pieces = json.get<int32_t>("pieces");
@@ -97,14 +82,12 @@ StudyCorpus corpus_from(const JsonObject& json) {
 StudyModel model_from(const JsonObject& json) {
   json.allow_only({"model", "set", "pretraining", "finetuning", "learning_rates"});
   StudyModel found{.preset = json.get<std::string>("model")};
-  if (json.has("set")) {
-    const JsonObject overrides = inner(json, "set");
-    for (const auto& [key, value] : overrides.json().items()) {
-      found.overrides.push_back(key + "=" + value.dump());
-    }
+  const JsonObject overrides = json.inner("set");
+  for (const auto& [key, value] : overrides.json().items()) {
+    found.overrides.push_back(key + "=" + value.dump());
   }
-  found.pretraining = object_or_empty(json, "pretraining");
-  found.finetuning = object_or_empty(json, "finetuning");
+  found.pretraining = json.inner("pretraining").json();
+  found.finetuning = json.inner("finetuning").json();
   found.learning_rates = rates_from(json);
   return found;
 }
@@ -115,7 +98,7 @@ StudyTask task_from(const JsonObject& json, const std::string& name) {
   return {.task = json.get_or("task", name),
           .max_source_tokens = json.get_or<int64_t>("max_source_tokens", 0),
           .max_target_tokens = json.get_or<int64_t>("max_target_tokens", 0),
-          .finetuning = object_or_empty(json, "finetuning"),
+          .finetuning = json.inner("finetuning").json(),
           .learning_rates = rates_from(json)};
 }
 
@@ -125,25 +108,19 @@ StudyPart part_from(const JsonObject& json) {
   StudyPart part{.name = json.get<std::string>("name"),
                  .question = json.get_or<std::string>("question", "")};
   part.models = json.get<std::vector<std::string>>("models");
-  part.starts = enums_from<Start>(json, "starts", part.starts);
+  part.starts = json.get_or("starts", part.starts);
   part.tasks = json.get_or<std::vector<std::string>>("tasks", {});
   part.learning_rates = rates_from(json);
   part.seeds = json.get_or("seeds", part.seeds);
   part.pretraining_seeds = json.get_or("pretraining_seeds", part.pretraining_seeds);
   part.corpus = json.get_or("corpus", part.corpus);
-  part.pretraining = object_or_empty(json, "pretraining");
-  part.finetuning = object_or_empty(json, "finetuning");
+  part.pretraining = json.inner("pretraining").json();
+  part.finetuning = json.inner("finetuning").json();
   if (part.seeds < 1) json.refuse("seeds", "is {}; allowed: 1 or more", part.seeds);
   if (part.pretraining_seeds < 1) {
     json.refuse("pretraining_seeds", "is {}; allowed: 1 or more", part.pretraining_seeds);
   }
   return part;
-}
-
-std::vector<std::string> keys_of(const JsonObject& json) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : json.json().items()) keys.push_back(key);
-  return keys;
 }
 
 template <class Named>
@@ -201,25 +178,23 @@ Study Study::from_json(const JsonObject& json) {
   Study study{.name = json.get<std::string>("name"),
               .description = json.get_or<std::string>("description", "")};
   study.data = json.get_or("data", study.data);
-  if (json.has("synth")) study.synth = synth_from(inner(json, "synth"));
+  if (json.has("synth")) study.synth = synth_from(json.inner("synth"));
   if (!json.has("tokenizer")) json.refuse("tokenizer", "is missing");
   study.tokenizer = tokenizer_from(json);
-  if (json.has("corpora")) {
-    const JsonObject corpora = inner(json, "corpora");
-    for (const std::string& name : keys_of(corpora)) {
-      study.corpora[name] = corpus_from(inner(corpora, name));
-    }
+  const JsonObject corpora = json.inner("corpora");
+  for (const std::string& name : corpora.keys()) {
+    study.corpora[name] = corpus_from(corpora.inner(name));
   }
-  const JsonObject models(object_or_empty(json, "models"), json.origin() + ": models");
-  for (const std::string& name : keys_of(models)) {
-    study.models.emplace_back(name, model_from(inner(models, name)));
+  const JsonObject models = json.inner("models");
+  for (const std::string& name : models.keys()) {
+    study.models.emplace_back(name, model_from(models.inner(name)));
   }
-  const JsonObject tasks(object_or_empty(json, "tasks"), json.origin() + ": tasks");
-  for (const std::string& name : keys_of(tasks)) {
-    study.tasks.emplace_back(name, task_from(inner(tasks, name), name));
+  const JsonObject tasks = json.inner("tasks");
+  for (const std::string& name : tasks.keys()) {
+    study.tasks.emplace_back(name, task_from(tasks.inner(name), name));
   }
-  study.pretraining = object_or_empty(json, "pretraining");
-  study.finetuning = object_or_empty(json, "finetuning");
+  study.pretraining = json.inner("pretraining").json();
+  study.finetuning = json.inner("finetuning").json();
   if (json.has("learning_rates")) study.learning_rates = rates_from(json);
   if (!json.has("parts") || !json.json().at("parts").is_array()) {
     json.refuse("parts", "is missing or no list");
@@ -234,7 +209,7 @@ Study Study::from_json(const JsonObject& json) {
   }
   study.tolerance = json.get_or("tolerance", study.tolerance);
   if (json.has("speed")) {
-    const JsonObject speed = inner(json, "speed");
+    const JsonObject speed = json.inner("speed");
     speed.allow_only(
         {"pretrain_tokens_per_second", "finetune_steps_per_second", "finetune_overhead_seconds"});
     study.speed = {.pretrain_tokens_per_second = speed.get_or("pretrain_tokens_per_second", 0.0),

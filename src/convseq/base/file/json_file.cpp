@@ -106,6 +106,16 @@ JsonObject JsonObject::from_file(const std::filesystem::path& path) {
   return {read_json_file(path), path.string()};
 }
 
+std::vector<std::string> JsonObject::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& item : value_.items()) keys.push_back(item.key());
+  return keys;
+}
+
+JsonObject JsonObject::inner(const std::string& key) const {
+  return {has(key) ? value_.at(key) : Json::object(), origin_ + ": " + key};
+}
+
 void JsonObject::allow_only(const std::vector<std::string>& keys) const {
   for (const auto& [key, value] : value_.items()) {
     if (!contains(keys, key)) {

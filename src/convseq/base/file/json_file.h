@@ -38,6 +38,8 @@ class JsonObject {
   const Json& json() const { return value_; }
   const std::string& origin() const { return origin_; }
   bool has(const std::string& key) const { return value_.contains(key); }
+  std::vector<std::string> keys() const;
+  JsonObject inner(const std::string& key) const;  // an empty one where the key is missing
 
   template <class T>
   T get(const std::string& key) const {

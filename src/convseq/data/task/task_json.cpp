@@ -6,16 +6,6 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
-JsonObject inner(const JsonObject& json, const std::string& key) {
-  return {json.has(key) ? json.json().at(key) : Json::object(), json.origin() + ": " + key};
-}
-
-std::vector<std::string> keys_of(const JsonObject& json) {
-  std::vector<std::string> keys;
-  for (const auto& item : json.json().items()) keys.push_back(item.key());
-  return keys;
-}
-
 TextTemplate template_from(const JsonObject& json, const std::string& key) {
   const auto pattern = json.get<std::string>(key);
   try {
@@ -35,8 +25,8 @@ Task Task::from_json(const JsonObject& json) {
   Task task;
   task.name = json.get<std::string>("name");
   task.description = json.get_or<std::string>("description", "");
-  const JsonObject files = inner(json, "files");
-  for (const std::string& split : keys_of(files)) {
+  const JsonObject files = json.inner("files");
+  for (const std::string& split : files.keys()) {
     const std::vector<std::string> names =
         files.json().at(split).is_string() ? std::vector<std::string>{files.get<std::string>(split)}
                                            : files.get<std::vector<std::string>>(split);
@@ -49,8 +39,8 @@ Task Task::from_json(const JsonObject& json) {
   task.category = json.get_or("category", task.category);
   task.labels = json.get_or("labels", task.labels);
   for (std::string& label : task.labels) label = trimmed(label);
-  const JsonObject label_map = inner(json, "label_map");
-  for (const std::string& label : keys_of(label_map)) {
+  const JsonObject label_map = json.inner("label_map");
+  for (const std::string& label : label_map.keys()) {
     task.label_map[trimmed(label)] = trimmed(label_map.get<std::string>(label));
   }
   task.positive_label = trimmed(json.get_or("positive_label", task.positive_label));
@@ -61,8 +51,8 @@ Task Task::from_json(const JsonObject& json) {
     task.use_label_sets();
   }
   task.metrics = json.get_or("metrics", task.metrics);
-  const JsonObject drop = inner(json, "drop");
-  for (const std::string& field : keys_of(drop)) {
+  const JsonObject drop = json.inner("drop");
+  for (const std::string& field : drop.keys()) {
     task.drop[field] = drop.get<std::vector<std::string>>(field);
   }
   task.max_source_tokens = json.get_or("max_source_tokens", task.max_source_tokens);
