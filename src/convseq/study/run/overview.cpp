@@ -4,6 +4,7 @@
 
 #include "convseq/base/contains.h"
 #include "convseq/base/memory.h"
+#include "convseq/study/run/cell_lock.h"
 
 namespace convseq {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "convseq/base/contains.h"
 #include "convseq/base/nearest_name.h"
+#include "convseq/study/run/cell_lock.h"
 
 namespace convseq {
 namespace {

@@ -1,10 +1,7 @@
 #include "convseq/study/run/study_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <cmath>
+#include <optional>
 
 #include "convseq/base/file/system_error.h"
 
@@ -56,41 +53,6 @@ std::optional<std::string> difference(const CellResult& first, const CellResult&
 }
 
 }  // namespace
-
-std::optional<CellLock> CellLock::try_to_get(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail_to("create", file);
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int why = errno;
-    ::close(descriptor);
-    if (why != EWOULDBLOCK) fail_to("lock", file, why);
-    return std::nullopt;
-  }
-  return CellLock(descriptor);
-}
-
-bool CellLock::is_held(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0;
-  ::close(descriptor);
-  return held;
-}
-
-void CellLock::sign() const {
-  const std::string holder = std::to_string(::getpid());
-  if (::ftruncate(descriptor_, 0) != 0 ||
-      ::pwrite(descriptor_, holder.data(), holder.size(), 0) < 0) {
-    // A full disk: the lock holds all the same.
-  }
-}
-
-// Another process may have a copy of the descriptor (WorkerLink): closing alone would not unlock.
-CellLock::~CellLock() {
-  if (descriptor_ < 0) return;
-  ::flock(descriptor_, LOCK_UN);
-  ::close(descriptor_);
-}
 
 StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
   if (create) {

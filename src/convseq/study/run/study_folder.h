@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,28 +9,6 @@
 #include "convseq/study/result.h"
 
 namespace convseq {
-
-// An exclusive lock on a file, which the kernel releases when the process ends, for whatever
-// reason. The file stays.
-class CellLock {
- public:
-  static std::optional<CellLock> try_to_get(const std::filesystem::path& file);
-  static bool is_held(const std::filesystem::path& file);
-
-  void sign() const;  // writes the id of this process into the file, for people who look there
-  int descriptor() const { return descriptor_; }
-
-  CellLock(CellLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  CellLock& operator=(CellLock&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  ~CellLock();
-
- private:
-  explicit CellLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
-};
 
 struct MergeReport {
   int64_t added = 0, known = 0;

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "convseq/study/run/study_folder.h"
+#include "convseq/study/run/cell_lock.h"
 
 namespace convseq {
 
