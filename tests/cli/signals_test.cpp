@@ -1,6 +1,9 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "child_process.h"
+#include "cli/model_for_prediction.h"
 #include "convseq/base/file/json_file.h"
 #include "program.h"
 #include "temp_folder.h"
@@ -96,6 +99,25 @@ TEST_F(Signals, EndTokenizingSoThatTheSameCommandGoesOn) {
   const auto whole = run_convseq(command);
   EXPECT_EQ(whole.exit_code, 0) << whole.output;
   EXPECT_NE(whole.output.find(", 300000 documents, "), std::string::npos) << whole.output;
+}
+
+TEST_F(Signals, EndAPredictionThatWaitsForInput) {
+  const fs::path model = testing::model_for_prediction(work);
+  ASSERT_EQ(::mkfifo(in("fifo").c_str(), 0600), 0);
+  const int open_end = ::open(in("fifo").c_str(), O_RDWR);  // the input never ends
+  const auto waits = [&] {
+    for (const auto& entry : fs::directory_iterator(model)) {
+      if (entry.path().extension() == ".bin") return true;  // the packed weights
+    }
+    return false;
+  };
+  const auto command = fmt::format("predict {} - --out {} --quiet < {}", model.string(),
+                                   in("out.jsonl"), in("fifo"));
+  EXPECT_EQ(stopped(command, waits, SIGTERM), 130);
+  EXPECT_EQ(output(), "convseq: predict: stopped; nothing was written\n");
+  EXPECT_FALSE(fs::exists(in("out.jsonl")));
+  EXPECT_FALSE(has_temporary());
+  ::close(open_end);
 }
 
 TEST_F(Signals, EndTheTrainingOfATokenizerAtOnce) {

@@ -71,6 +71,29 @@ TEST(StoredWeights, MultiplyInt8RowsByTheirScales) {
   EXPECT_EQ(stored.values(kUp), expected);
 }
 
+TEST(StoredWeights, RefuseNegativeScales) {
+  WeightsFile file = random_weights(light(), TensorType::I8);
+  file.set(kUp + ".scale", TensorType::F32, {16}, std::vector<float>(16, -0.5F));
+  EXPECT_NE(refusal(file).find(kUp + ".scale has a scale of -0.5; allowed: 0 and above"),
+            std::string::npos);
+}
+
+// As cp does; convseq and other careful programs replace a file instead.
+TEST(StoredWeights, NoticeAFileThatIsOverwrittenInPlace) {
+  TempFolder folder;
+  random_weights(light(), TensorType::F32, 3).write(folder / "model", light());
+  const auto file = folder / "model" / "model.safetensors";
+  const StoredWeights before(folder / "model");
+  EXPECT_NO_THROW(before.require_unchanged());
+  random_weights(light(), TensorType::F32, 4).write(folder / "model", light());  // replaces it
+  EXPECT_NO_THROW(before.require_unchanged());
+  const StoredWeights stored(folder / "model");
+  std::filesystem::last_write_time(
+      file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+  EXPECT_EQ(message_of<Error>([&] { stored.require_unchanged(); }),
+            file.string() + ": was overwritten while it was in use; start again");
+}
+
 TEST(StoredWeights, RefuseWhatIsNotTheModel) {
   const WeightsFile good = random_weights(light(), TensorType::I8);
   EXPECT_EQ(refusal(good), "");

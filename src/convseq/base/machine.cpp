@@ -25,10 +25,14 @@ int64_t reported_l2_bytes() {
 
 }  // namespace
 
-std::string machine_name() {
+std::string architecture() {
   utsname system{};
   ::uname(&system);
-  return fmt::format("{}-{}cores", system.machine, std::thread::hardware_concurrency());
+  return system.machine;
+}
+
+std::string machine_name() {
+  return fmt::format("{}-{}cores", architecture(), std::thread::hardware_concurrency());
 }
 
 unsigned hardware_threads() { return std::max(1U, std::thread::hardware_concurrency()); }

@@ -5,6 +5,7 @@
 
 namespace convseq {
 
+std::string architecture();  // "x86_64"
 std::string machine_name();  // "x86_64-2cores"
 
 unsigned hardware_threads();  // at least 1

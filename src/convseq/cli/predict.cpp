@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "convseq/answer/predict/prediction_format.h"
 #include "convseq/answer/predict/prediction_stream.h"
 #include "convseq/base/file/output_file.h"
@@ -15,6 +17,8 @@
 namespace convseq::cli {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kStopped = "predict: stopped; nothing was written";
 
 struct PredictFlags {
   fs::path model;
@@ -32,6 +36,8 @@ struct PredictFlags {
   PredictionStreamOptions stream;
   double max_memory = 0;
   bool quiet = false;
+  // Nothing more can be written: the thread that waits for input ends.
+  std::shared_ptr<std::atomic<bool>> failed = std::make_shared<std::atomic<bool>>(false);
 };
 
 // What the model folder remembers of its task, changed as the flags say. A model that was never
@@ -107,13 +113,26 @@ PredictionTotals predict_file(const PredictFlags& flags, TextReader& reader,
     progress.emplace(ProgressOptions{.label = "predict", .unit = "rows", .first = 0});
   }
   int64_t done = 0;
-  return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
-    throw_if_interrupted("predict: stopped; nothing was written");
+  const auto write = [&](const std::vector<Prediction>& predictions) {
+    throw_if_interrupted(kStopped);
     for (const Prediction& each : predictions) out.write(format.line(each));
     out.flush();
     done += std::ssize(predictions);
     if (progress) progress->update(done);
-  });
+  };
+  try {
+    return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
+      try {
+        write(predictions);
+      } catch (...) {
+        *flags.failed = true;
+        throw;
+      }
+    });
+  } catch (const Error&) {
+    throw_if_interrupted(kStopped);  // the input seems to end where it was stopped
+    throw;
+  }
 }
 
 void ask() { std::fputs("> ", stderr); }
@@ -125,7 +144,7 @@ PredictionTotals predict_dialogue(TextReader& reader, const TaskEncoder& encoder
                                   const PredictionFormat& format) {
   PredictionTotals totals;
   for (TextRow row; reader.next(row); ask()) {
-    throw_if_interrupted("predict: stopped; nothing was written");
+    throw_if_interrupted(kStopped);
     const Prediction prediction = predict_row(row, encoder, predictor);
     totals.add(prediction);
     out.write(format.line(prediction));
@@ -148,13 +167,16 @@ void run(PredictFlags& flags) {
   require(fs::is_directory(flags.model), "{}: no such model folder", flags.model.string());
   require(fs::exists(flags.model / kConfigFile), "{}: no model folder: it has no {}",
           flags.model.string(), kConfigFile);
+  end_on_signals();
   // What cannot be written is refused before anything is computed.
   OutputFile out(flags.out, files_read(flags));
-  if (flags.out != "-") end_on_signals();  // standard output leaves nothing to clean up
   flags.engine.as_in_training = false;
   flags.engine.keeps_packed_file = true;
+  flags.stream.threads = static_cast<size_t>(flags.engine.threads);
   const Tokenizer plain = Tokenizer::load(flags.model);
-  const auto engine = load_engine(flags.model, flags.engine);
+  const auto engine = load_engine(flags.model, flags.engine);  // may write packed weights
+  if (flags.out == "-") stop_at_once_again();
+  throw_if_interrupted(kStopped);
   const ModelConfig& config = engine->config();
   const bool has_sentinels = reads_sentinels(flags.model, config, plain.vocabulary());
   const Tokenizer tokenizer = has_sentinels ? plain.with_sentinels() : plain;
@@ -193,11 +215,12 @@ void run(PredictFlags& flags) {
   const bool dialogue = flags.input == "-" && ::isatty(STDIN_FILENO) == 1;
   if (dialogue) ask();
   flags.read.source = task.source;
+  flags.read.stop = [failed = flags.failed] { return interrupted() || *failed; };
   TextReader reader(flags.input, flags.read);
   const PredictionTotals totals =
       dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
                : predict_file(flags, reader, encoder, predictor, out, format);
-  throw_if_interrupted("predict: stopped; nothing was written");
+  throw_if_interrupted(kStopped);
   out.commit();
   // As where a table's columns are not those that the model reads.
   require(totals.failed < totals.rows || totals.rows == 0,

@@ -39,6 +39,8 @@ void stop_at_once_on_signals(const char* program) {
 
 void end_on_signals() { polled = true; }
 
+void stop_at_once_again() { polled = false; }
+
 bool interrupted() { return signalled; }
 
 }  // namespace convseq::cli

@@ -15,6 +15,8 @@ void stop_at_once_on_signals(const char* program);
 // From here on the first signal only makes interrupted() true, for the command to end cleanly and
 // throw Stopped.
 void end_on_signals();
+// Undoes it, for phases that have nothing to clean up.
+void stop_at_once_again();
 bool interrupted();
 
 // Throws Stopped with this message where a signal came.

@@ -22,6 +22,8 @@ enum class WeightType {
 inline constexpr int64_t kPackedAlignment = 64;  // of packed data, in bytes
 inline constexpr int64_t kMatmulColumns = 64;    // ranges of columns begin at a multiple of it
 
+inline constexpr int64_t kMostInt8Inputs = 131'072;  // their sums fit into 32 bits
+
 struct PackedMatrixShape {
   int64_t outputs = 0;
   int64_t inputs = 0;

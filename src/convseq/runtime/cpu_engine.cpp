@@ -69,6 +69,7 @@ class CpuEngine : public Engine {
 };
 
 std::unique_ptr<Engine::Encoded> CpuEngine::encode(const std::vector<TokenIds>& sources) {
+  model_->stored->require_unchanged();
   auto encoded = std::make_unique<CpuEncoded>();
   std::vector<PassSequence> sequences;
   for (const TokenIds& each : sources) {
@@ -84,6 +85,7 @@ std::unique_ptr<Engine::Encoded> CpuEngine::encode(const std::vector<TokenIds>& 
 }
 
 std::unique_ptr<Engine::Decoding> CpuEngine::start(const Encoded& base, int64_t max_tokens) {
+  model_->stored->require_unchanged();
   const auto& encoded = static_cast<const CpuEncoded&>(base);
   if (config().positions == Positions::Learned) {
     max_tokens = std::min(max_tokens, config().max_positions);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convseq/base/machine.h"
+
 namespace convseq {
 namespace fs = std::filesystem;
 
@@ -182,8 +184,10 @@ std::shared_ptr<const CpuModel> load_cpu_model(const fs::path& folder,
   builder.add_all();
   const std::string made_for =
       fmt::format("{}-{}", kernels::cpu_level_name(model->level), name_of(model->type));
-  PackedFileOptions file{
-      .path = {}, .key = fmt::format("for {}\nfrom {}\n", made_for, model->stored->fingerprint())};
+  // The level "baseline" is of every architecture.
+  PackedFileOptions file{.path = {},
+                         .key = fmt::format("for {} on {}\nfrom {}\n", made_for, architecture(),
+                                            model->stored->fingerprint())};
   if (options.keeps_packed_file) file.path = folder / fmt::format("packed-{}.bin", made_for);
   model->packed = std::make_unique<const PackedWeights>(packer.parts(), file);
   return model;

@@ -3,21 +3,13 @@
 #include <sentencepiece_processor.h>
 
 #include <charconv>
-#include <optional>
 
 #include "convseq/base/checksum.h"
 #include "convseq/base/file/json_file.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
-namespace {
 
-struct NamedSentinel {
-  int32_t index;
-  size_t begin, end;  // bytes of the text
-};
-
-// The first "<extra_id_N>" at or after `from`, N from 0 to 99.
 std::optional<NamedSentinel> find_sentinel(std::string_view text, size_t from) {
   constexpr std::string_view kPrefix = "<extra_id_";
   for (size_t at = text.find(kPrefix, from); at != text.npos; at = text.find(kPrefix, at + 1)) {
@@ -30,8 +22,6 @@ std::optional<NamedSentinel> find_sentinel(std::string_view text, size_t from) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 fs::path tokenizer_file(const fs::path& path) {
   return fs::is_directory(path) ? path / "spiece.model" : path;

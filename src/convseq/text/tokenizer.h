@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,14 @@ namespace convseq {
 
 // `path`: a SentencePiece model, or a folder that holds it as spiece.model. Returns the model.
 std::filesystem::path tokenizer_file(const std::filesystem::path& path);
+
+// A sentinel as text.
+struct NamedSentinel {
+  int32_t index;
+  size_t begin, end;  // the bytes of the text
+};
+// The first "<extra_id_N>" at or after `from`, N from 0 to 99.
+std::optional<NamedSentinel> find_sentinel(std::string_view text, size_t from);
 
 struct Token {
   int32_t id;

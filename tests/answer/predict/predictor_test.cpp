@@ -56,33 +56,41 @@ TEST_F(PredictorTest, ProbabilitiesAreTheSoftmaxOfTheHead) {
 TEST_F(PredictorTest, ScoresThatAreNotFiniteAreAnErrorOfTheirRow) {
   class Overflowing : public TableEngine {
    public:
-    using TableEngine::TableEngine;
+    explicit Overflowing(double overflow)
+        : TableEngine(TableEngine::small_config()), overflow_(overflow) {}
     ClassScores classify(const Encoded& encoded) override {
       ClassScores scores = TableEngine::classify(encoded);
       for (auto& row : scores) {
-        if (row[0] > 1) row[1] = std::nan("");
+        if (row[0] > 1) row[1] = overflow_;
       }
       return scores;
     }
+
+   private:
+    double overflow_;
   };
-  Overflowing engine(TableEngine::small_config());
-  Predictor predictor(engine, {.by = AnswerBy::Head,
-                               .decision = LabelDecision(LabelKind::Single, labels_),
-                               .batches = batches_});
   std::vector<PredictorInput> rows;
   for (int32_t id = 2; id < 6; ++id) {
     rows.push_back({.row = id, .source = {id}});
     rows.push_back({.row = 10 + id, .source = {id, 5}});
   }
-  size_t failed = 0;
-  for (const Prediction& each : predictor.predict(rows)) {
-    const bool is_finite = each.answer.probabilities.size() == labels_.size();
-    EXPECT_EQ(each.error,
-              is_finite ? "" : fmt::format("row {}: the model's scores are not finite", each.row));
-    failed += is_finite ? 0 : 1;
+  for (const LabelKind kind : {LabelKind::Single, LabelKind::Multi}) {
+    for (const double overflow : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      Overflowing engine(overflow);
+      Predictor predictor(
+          engine,
+          {.by = AnswerBy::Head, .decision = LabelDecision(kind, labels_), .batches = batches_});
+      size_t failed = 0;
+      for (const Prediction& each : predictor.predict(rows)) {
+        const bool is_finite = each.answer.probabilities.size() == labels_.size();
+        const auto error = fmt::format("row {}: the model's scores are not finite", each.row);
+        EXPECT_EQ(each.error, is_finite ? "" : error);
+        failed += is_finite ? 0 : 1;
+      }
+      EXPECT_GT(failed, 0u) << overflow;
+      EXPECT_LT(failed, rows.size()) << overflow;
+    }
   }
-  EXPECT_GT(failed, 0u);
-  EXPECT_LT(failed, rows.size());
 }
 
 TEST_F(PredictorTest, LabelScoresAreProbabilitiesToo) {

@@ -18,7 +18,7 @@ PredictorInput encode(const TextRow& row, const TaskEncoder& encoder, const Pred
   TaskEncoder::Source source = encoder.encode_source(row.source);
   input.source = std::move(source.ids);
   input.tokens_cut = source.tokens_cut;
-  if (predictor.fills_spans()) input.text = row.source.text;
+  if (predictor.fills_spans(input.source)) input.text = row.source.text;
   return input;
 }
 

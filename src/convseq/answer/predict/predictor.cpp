@@ -47,7 +47,8 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
     for (size_t i = 0; i < places.size(); ++i) {
       Prediction& prediction = predictions[places[i]];
       LabelAnswer answer = options_.decision->decide(scores[i]);
-      if (all_finite(answer.probabilities)) {
+      // A sigmoid of an infinite score would be finite.
+      if (all_finite(scores[i]) && all_finite(answer.probabilities)) {
         prediction.answer = std::move(answer);
       } else {
         prediction.error = not_finite(prediction);
@@ -69,7 +70,7 @@ std::vector<Prediction> Predictor::predict(std::vector<PredictorInput> inputs) {
       continue;
     }
     prediction.text = options_.decode(generations[i].tokens);
-    if (options_.spans && options_.spans->has_spans(sources[i])) {
+    if (fills_spans(sources[i])) {
       prediction.filled = options_.spans->filled(texts[i], generations[i].tokens);
     }
   }

@@ -51,6 +51,9 @@ class Predictor {
   // Nothing for a predictor of text.
   const std::optional<LabelDecision>& decision() const { return options_.decision; }
   bool fills_spans() const { return options_.spans.has_value(); }
+  bool fills_spans(const TokenIds& source) const {  // of this text
+    return options_.spans && options_.spans->has_spans(source);
+  }
 
  private:
   ClassScores scores_of(const std::vector<TokenIds>& sources);

@@ -45,13 +45,13 @@ std::string SpanFilling::filled(std::string_view text, const TokenIds& answer) c
   const auto spans = spans_of(tokenizer_, answer);
   std::string filled;
   size_t copied = 0;
-  for (const Token& token : tokenizer_.tokens(text)) {
-    const auto span = spans.find(token.id);
+  for (size_t next = 0; const auto found = find_sentinel(text, next); next = found->end) {
+    const auto span = spans.find(tokenizer_.vocabulary().sentinel(found->index));
     if (span == spans.end()) continue;
-    filled += text.substr(copied, token.begin - copied);
+    filled += text.substr(copied, found->begin - copied);
     if (!span->second.begins_word) filled.erase(filled.find_last_not_of(' ') + 1);
     filled += span->second.text;
-    copied = token.end;
+    copied = found->end;
   }
   return filled.append(text.substr(copied));
 }

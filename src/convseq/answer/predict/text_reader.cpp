@@ -51,7 +51,7 @@ TextReader::TextReader(const std::filesystem::path& file, const TextReaderOption
                     .form = options_.form,
                     .line_column = line_column(options_),
                     .may_be_empty = true,
-                    .lines = {.bad_lines = &bad_lines_}}) {}
+                    .lines = {.bad_lines = &bad_lines_, .stop = options_.stop}}) {}
 
 bool TextReader::next(TextRow& row) {
   while (next_of_file(row)) {

@@ -21,6 +21,7 @@ struct TextReaderOptions {
   std::string column;             // of the template's only field; empty: named as the field
   std::optional<TableForm> form;  // default: as the file is named, or as standard input begins
   RowShard shard;
+  ByteSource::Stop stop = {};  // asked while a pipe has nothing to read; true: as if it had ended
 };
 
 struct TextRow {

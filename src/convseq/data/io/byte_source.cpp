@@ -1,6 +1,7 @@
 #include "convseq/data/io/byte_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -22,7 +23,8 @@ constexpr std::string_view kPzstdMagic("\x50\x2A\x4D\x18", 4);  // of a frame th
 // A file descriptor with a look at the bytes to come.
 class RawFile {
  public:
-  explicit RawFile(const fs::path& path) : buffer_(kReadBytes) {
+  RawFile(const fs::path& path, ByteSource::Stop stop)
+      : stop_(std::move(stop)), buffer_(kReadBytes) {
     std::error_code no_file;  // told by open()
     require(!fs::is_directory(path, no_file), "{}: is a folder, not a file", path.string());
     file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -48,6 +50,7 @@ class RawFile {
     end_ -= begin_;
     begin_ = 0;
     while (end_ < wanted) {
+      if (!wait()) return;
       const ssize_t got = ::read(file_, buffer_.data() + end_, buffer_.size() - end_);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
@@ -69,7 +72,19 @@ class RawFile {
   }
 
  private:
+  // Until there is something to read; false if told to stop before.
+  bool wait() const {
+    if (!stop_) return true;
+    pollfd file{.fd = file_, .events = POLLIN, .revents = 0};
+    while (!stop_()) {
+      const int ready = ::poll(&file, 1, /*milliseconds=*/100);
+      if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // read() tells the error
+    }
+    return false;
+  }
+
   int file_ = -1;
+  ByteSource::Stop stop_;
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
   int64_t position_ = 0;
@@ -186,8 +201,8 @@ std::string uncompressed_extension(const fs::path& file) {
   return extension == ".gz" || extension == ".zst" ? lower_extension(file.stem()) : extension;
 }
 
-std::unique_ptr<ByteSource> ByteSource::open(const fs::path& path) {
-  auto file = std::make_unique<RawFile>(path);
+std::unique_ptr<ByteSource> ByteSource::open(const fs::path& path, Stop stop) {
+  auto file = std::make_unique<RawFile>(path, std::move(stop));
   const bool gzip = file->begins_with(kGzipMagic);
   const bool zstd = file->begins_with(kZstdMagic) || file->begins_with(kPzstdMagic);
   require(gzip || lower_extension(path) != ".gz", "{}: is not gzip", path.string());

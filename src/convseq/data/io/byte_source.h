@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,7 +20,9 @@ std::string uncompressed_extension(const std::filesystem::path& file);
 // their first bytes, several members or frames in a row included).
 class ByteSource {
  public:
-  static std::unique_ptr<ByteSource> open(const std::filesystem::path& path);
+  // `stop` is asked while a pipe or terminal has nothing to read; true: as if it had ended.
+  using Stop = std::function<bool()>;
+  static std::unique_ptr<ByteSource> open(const std::filesystem::path& path, Stop stop = {});
   virtual ~ByteSource() = default;
 
   // Fills the front of `out` and returns how much; 0 at the end. Throws an Error that tells what is

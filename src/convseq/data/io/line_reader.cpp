@@ -23,7 +23,7 @@ LineReader::LineReader(std::filesystem::path path, LineReaderOptions options)
     : path_(std::move(path)),
       max_line_bytes_(options.max_line_bytes),
       bad_lines_(options.bad_lines != nullptr ? *options.bad_lines : stopping_),
-      source_(ByteSource::open(path_)),
+      source_(ByteSource::open(path_, std::move(options.stop))),
       buffer_(kReadBytes) {}
 
 bool LineReader::next(std::string& line) {

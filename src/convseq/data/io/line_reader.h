@@ -15,6 +15,7 @@ struct LineReaderOptions {
   // A longer line is bad. This bounds the memory: no more of a line is ever held.
   size_t max_line_bytes = 16 << 20;
   BadLines* bad_lines = nullptr;  // null: a bad line is an Error
+  ByteSource::Stop stop = {};     // see ByteSource::open()
 };
 
 bool is_blank(std::string_view line);  // nothing but spaces and tabs

@@ -39,6 +39,7 @@ void StoredTensor::copy_row(int64_t row, float* to) const {
 StoredWeights::StoredWeights(const fs::path& folder) : path_(folder / kWeightsFile) {
   require(fs::is_directory(folder), "{}: no such model folder", folder.string());
   config_ = ModelConfig::load(folder / kConfigFile);
+  stamp_ = stamp_of(path_);
   file_ = SafetensorsFile::open(path_);
   check();
 }
@@ -69,6 +70,10 @@ StoredTensor StoredWeights::tensor(const std::string& name) const {
   const TensorView& scale = file_->tensors().at(scale_name(name));
   to_fp32(TensorType::F32, scale.bytes.data(), tensor.rows(), tensor.scales.data());
   check_finite({.name = scale_name(name), .view = scale, .scales = {}}, tensor.scales);
+  for (const float each : tensor.scales) {
+    require(each >= 0, "{}: tensor {} has a scale of {}; allowed: 0 and above", path_.string(),
+            scale_name(name), each);
+  }
   return tensor;
 }
 
@@ -99,11 +104,25 @@ std::string StoredWeights::fingerprint() const {
     sums.push_back(crc32_of(name));
     sums.push_back(crc32_of(view.bytes.first(std::min(view.bytes.size(), kSample))));
   }
-  struct stat status {};
-  require(::stat(path_.c_str(), &status) == 0, "{}: cannot be read", path_.string());
-  return fmt::format("{} {}.{:09} {:08x} {:08x}", status.st_size, status.st_mtim.tv_sec,
-                     status.st_mtim.tv_nsec, crc32_of(std::as_bytes(std::span(sums))),
+  require(stamp_.has_value(), "{}: cannot be read", path_.string());
+  return fmt::format("{} {}.{:09} {:08x} {:08x}", stamp_->bytes, stamp_->seconds,
+                     stamp_->nanoseconds, crc32_of(std::as_bytes(std::span(sums))),
                      crc32_of(config_.to_json().dump()));
+}
+
+std::optional<StoredWeights::Stamp> StoredWeights::stamp_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return Stamp{.inode = status.st_ino,
+               .bytes = status.st_size,
+               .seconds = status.st_mtim.tv_sec,
+               .nanoseconds = status.st_mtim.tv_nsec};
+}
+
+void StoredWeights::require_unchanged() const {
+  const std::optional<Stamp> now = stamp_of(path_);
+  require(!now || !stamp_ || now->inode != stamp_->inode || now == stamp_,
+          "{}: was overwritten while it was in use; start again", path_.string());
 }
 
 }  // namespace convseq

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,13 +39,24 @@ class StoredWeights {
   std::vector<float> values(const std::string& name) const;
   // Differs between weights files with different contents; it does not read them completely.
   std::string fingerprint() const;
+  // The mapping shows what another program writes into the file, as cp does, but not files that
+  // replace it. Throws an Error if it was written to since it was opened.
+  void require_unchanged() const;
 
  private:
+  // Of the file, when it was opened.
+  struct Stamp {
+    uint64_t inode = 0;
+    int64_t bytes = 0, seconds = 0, nanoseconds = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static std::optional<Stamp> stamp_of(const std::filesystem::path& file);
   void check() const;
   void check_finite(const StoredTensor& tensor, const std::vector<float>& values) const;
 
   ModelConfig config_;
   std::filesystem::path path_;
+  std::optional<Stamp> stamp_;
   std::shared_ptr<const SafetensorsFile> file_;
 };
 

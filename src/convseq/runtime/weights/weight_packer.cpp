@@ -16,6 +16,9 @@ void WeightPacker::matrix(const std::vector<std::string>& names, kernels::Packed
     shape.outputs += tensor.rows();
     shape.inputs = tensor.row_values();
   }
+  require(shape.type != kernels::WeightType::Int8 || shape.inputs <= kernels::kMostInt8Inputs,
+          "{}: a matrix of {} inputs is too wide for int8; use bf16 or fp32", names.front(),
+          shape.inputs);
   matrix.shape = shape;
   parts_.push_back({.bytes = static_cast<size_t>(kernels::packed_bytes(shape)),
                     .pack = [=, this](std::byte* to) { pack(names, shape, to); },

@@ -79,7 +79,8 @@ T load(const std::byte* from, int64_t index) {
 float quantise(const float* weights, int64_t count, int8_t* to) {
   float largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(weights[i]));
-  const float inverse = largest > 0 ? 127 / largest : 0;
+  float inverse = largest > 0 ? 127 / largest : 0;
+  if (!std::isfinite(inverse)) inverse = 0;  // all are almost 0
   for (int64_t i = 0; i < count; ++i) {
     to[i] = static_cast<int8_t>(std::clamp(std::nearbyint(weights[i] * inverse), -127.0F, 127.0F));
   }
@@ -103,8 +104,8 @@ void store_quantised(const MatmulFormat& format, const MatrixLayout& layout, int
   scale *= coarser;
   int32_t sum = 0;
   for (int64_t i = 0; i < inputs; ++i) {
-    assert(weights[i] != -128);
-    const auto weight = static_cast<int8_t>(std::nearbyint(weights[i] / coarser));
+    const float weight_q = std::max(-127.0F, static_cast<float>(weights[i]));
+    const auto weight = static_cast<int8_t>(std::nearbyint(weight_q / coarser));
     sum += weight;
     store(packed + layout.panels, weight_index(format, layout, output, i), weight);
   }
