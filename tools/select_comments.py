@@ -44,7 +44,7 @@ def decompressed(path):
     source = Buffer(ctypes.cast(compressed, ctypes.c_void_p), len(compressed), 0)
     stream = ctypes.c_void_p(zstd.ZSTD_createDStream())
     left = 1
-    while left:
+    while left or source.position < source.size:  # another frame may follow
         target = Buffer(ctypes.cast(chunk, ctypes.c_void_p), len(chunk), 0)
         left = zstd.ZSTD_decompressStream(stream, ctypes.byref(target), ctypes.byref(source))
         if zstd.ZSTD_isError(ctypes.c_size_t(left)) or (target.position == 0 and left and source.position == source.size):

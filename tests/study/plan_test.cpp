@@ -243,6 +243,17 @@ TEST(StudyFile, WhatCouldNotBeToldApartOrNeverRunIsRefused) {
   EXPECT_EQ(refusal(study), "part main: no learning_rates for light on lexical");
 }
 
+TEST(StudyFile, PartsThatShareRunsHaveTheSameLearningRates) {
+  Json study = small_study();
+  study["parts"].push_back(study["parts"][0]);
+  study["parts"][1]["name"] = "again";
+  study["parts"][1]["learning_rates"] = {3e-2};
+  EXPECT_NE(refusal(study).find("the parts main and again share runs of "), std::string::npos)
+      << refusal(study);
+  EXPECT_NE(refusal(study).find(", but have other learning rates; give both the same"),
+            std::string::npos);
+}
+
 TEST(StudyFile, PretrainingNeedsOneLimit) {
   Json study = small_study();
   study["pretraining"]["tokens"] = 1000;

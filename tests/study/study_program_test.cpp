@@ -259,6 +259,9 @@ TEST_F(StudyProgram, AFailingCellIsReportedStopsNothingAndIsTriedAgainOnRequest)
   EXPECT_EQ(result_files(out).size(), static_cast<size_t>(testing::kSmallStudyCells) + 3);
   EXPECT_EQ(cells_in(run(out).output), 0u);
   EXPECT_NE(run(out, "--retry").output.find("failed: pretrain broken"), std::string::npos);
+  run(out, "--retry --only model=light");  // what is not computed again stays as it is
+  EXPECT_NE(run(out).output.find("failed: pretrain broken"), std::string::npos);
+  EXPECT_EQ(cells_in(run(out).output), 0u);
   const Outcome needed = run(out, "--only model=broken,start=pretrained,kind=finetune");
   EXPECT_EQ(needed.exit_code, 1) << "what these runs need has failed";
   EXPECT_NE(needed.output.find("failed: pretrain broken"), std::string::npos) << needed.output;
@@ -300,6 +303,10 @@ TEST_F(StudyProgram, MergedScoresAreKnownAndOneIsReproducedFirst) {
   const Outcome outcome = run(out);
   EXPECT_NE(outcome.output.find("reproduced: finetune"), std::string::npos) << outcome.output;
   EXPECT_EQ(cells_in(outcome.output), 0u) << outcome.output;
+  EXPECT_EQ(run(out).output.find("reproduced"), std::string::npos);
+  fs::remove(out / "merged.jsonl");
+  testing::run_shell(line("merge", out, scores_file.string()));  // new to this folder again
+  EXPECT_NE(run(out).output.find("reproduced: finetune"), std::string::npos);
   // A new seed needs the pre-trained model, which is not here: it is trained again.
   Json study = small_study();
   study["parts"][0]["models"] = Json::array({"light"});

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "convseq/base/counted.h"
 #include "convseq/base/log.h"
@@ -59,9 +60,19 @@ struct OpenStudy {
     if (digests.missing().empty()) folder.write_scores(plan);
   }
 
+  // Only of what will be computed again: without a failure its group's rate is not chosen.
   void forget_failures() {
-    for (const Cell& cell : plan.cells()) folder.forget_failure(cell.id());
+    std::set<std::string> again;
+    for (const Cell& cell : plan.cells()) {
+      if (!only.takes(cell)) continue;
+      again.insert(cell.id());
+      plan.add_needs(
+          cell, [](const std::string&) { return true; }, again);
+    }
+    for (const std::string& id : again) folder.forget_failure(id);
   }
+
+  fs::path check_record() const { return folder.path() / "check.json"; }
 
   StudyOverview overview() { return convseq::overview(plan, folder, only, digests); }
 
@@ -96,6 +107,7 @@ void merge_results(const StudyFlags& flags) {
   OpenStudy open(flags, true);
   const MergeReport report =
       open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));
+  if (report.added > 0) fs::remove(open.check_record());  // the next run reproduces one of them
   for (const std::string& line : report.differences) log::warning("{}", line);
   const auto belongs = [&](const auto& each) { return open.plan.find(each.first) != nullptr; };
   const auto& merged = open.folder.merged();
@@ -128,7 +140,7 @@ CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const Tim
 }
 
 void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
-  const fs::path record = open.folder.path() / "check.json";
+  const fs::path record = open.check_record();
   const bool from_elsewhere = !open.folder.merged().empty() && !fs::exists(record);
   if (flags.no_check || flags.worker || (!flags.check && !from_elsewhere)) return;
   const WorkerOptions options = worker_options(flags, open);

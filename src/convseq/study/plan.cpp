@@ -64,6 +64,18 @@ void refuse_second_name(const CellResult& known, const CellResult& again) {
           "the tasks {} and {} are the same; leave one of them out", known.task, again.task);
 }
 
+// A run that one part chose and another did not would be both.
+void refuse_another_choice(const StudyPlan::Group& first, const StudyPlan::Group& second) {
+  if (first.first_runs == second.first_runs) return;
+  const bool share_one =
+      std::any_of(first.first_runs.begin(), first.first_runs.end(),
+                  [&](const std::string& id) { return contains(second.first_runs, id); });
+  require(!share_one,
+          "the parts {} and {} share runs of {} on {}, but have other learning rates; give both "
+          "the same",
+          first.part, second.part, second.model, second.task);
+}
+
 }  // namespace
 
 Task find_study_task(const StudyTask& chosen, const fs::path& synth_tasks) {
@@ -133,6 +145,7 @@ void StudyPlan::add_group(const StudyPart& part, Group group) {
     }
   }
   for (const double rate : rates) group.first_runs.push_back(add_finetune(part, group, rate, 1));
+  for (const Group& other : groups_) refuse_another_choice(other, group);
   if (rates.size() == 1) add_more_runs(part, group, rates.front());
   groups_.push_back(std::move(group));
 }

@@ -64,4 +64,20 @@ TEST(ReportComparison, DecidesLessTheMoreComparisonsShareTheLevel) {
   EXPECT_EQ(gain.decided_among(1'000'000'000), 0);
 }
 
+TEST(ReportComparison, HasAMeanOfTheAccuraciesBesideThatOfAllMetrics) {
+  const ReportInput input = testing::example_study();
+  const Systems systems(input);
+  const Comparison gain = gain_of({input, systems}, "light");
+  double sum = 0;
+  for (const char* task : {"sst2", "jigsaw_wiki"}) {
+    const TaskPair& pair = *gain.on(task);
+    sum += difference_of(*pair.first, *pair.second, {"accuracy"}).value;
+  }
+  EXPECT_EQ(gain.tasks(), 3);  // COGS has exact match
+  EXPECT_EQ(gain.accuracy_tasks, 2);
+  ASSERT_TRUE(gain.accuracy.has_value());
+  EXPECT_NEAR(gain.accuracy->value, sum / 2, 1e-12);
+  EXPECT_NE(gain_text(gain).find(", of accuracies "), std::string::npos) << gain_text(gain);
+}
+
 }  // namespace convseq::report

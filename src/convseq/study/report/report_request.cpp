@@ -44,8 +44,15 @@ ReportInput read_report_input(const ReportRequest& request) {
                            static_cast<int64_t>(systems) * part.seeds});
   }
   for (const auto& [name, model] : study.models) {
+    std::vector<std::string> changes = model.overrides;
+    for (const auto& [stage, settings] :
+         {std::pair("pre-training", &model.pretraining), {"fine-tuning", &model.finetuning}}) {
+      for (const auto& [key, value] : settings->items()) {
+        changes.push_back(fmt::format("{} {}={}", stage, key, value.dump()));
+      }
+    }
     input.models.push_back(
-        {name, model.preset, model.overrides, find_model_config(model.preset, model.overrides)});
+        {name, model.preset, std::move(changes), find_model_config(model.preset, model.overrides)});
   }
   std::map<std::string, size_t> places;  // by cell
   for (const auto& path : request.scores) {

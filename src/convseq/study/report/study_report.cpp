@@ -21,7 +21,9 @@ constexpr const char* kReading =
     "is wide. Differences are paired on the examples. \"Higher\" and \"lower\" mean that the "
     "interval of the difference excludes 0, \"undecided\" that it does not. Of true zeros one in "
     "twenty would be called a difference by chance; the tables over all tasks also count what "
-    "remains after Bonferroni's correction for all their comparisons.";
+    "remains after Bonferroni's correction for all their comparisons. A mean over tasks is that of "
+    "the metrics in the table of runs, which may be exact match or F1 beside accuracies: one such "
+    "task can decide it, so the mean over the tasks with accuracy stands beside it.";
 
 constexpr const char* kMarks =
     "Marks: †n: n collapsed runs, left out of the mean unless all collapsed; ‡: one run, also "

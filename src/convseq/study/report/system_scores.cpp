@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "convseq/data/task/metric.h"
+
 namespace convseq::report {
 namespace {
 
@@ -120,6 +122,8 @@ std::string main_metric(const System& system) {
   }
   return test.metrics.front().first;
 }
+
+bool is_accuracy(const System& system) { return main_metric(system) == name_of(Metric::Accuracy); }
 
 std::vector<std::string> shown_metrics(const System& system) {
   std::vector<std::string> metrics = {main_metric(system)};

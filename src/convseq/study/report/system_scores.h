@@ -13,6 +13,7 @@ struct Measure {
 
 // The metric by which a task is reported first, and those beside it.
 std::string main_metric(const System& system);
+bool is_accuracy(const System& system);  // the main metric
 std::vector<std::string> shown_metrics(const System& system);
 
 bool has(const System& system, const Measure& measure);

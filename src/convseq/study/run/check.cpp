@@ -8,16 +8,18 @@ namespace convseq {
 namespace fs = std::filesystem;
 namespace {
 
+// Of the results of other machines, or where there is none of those made here.
 const Cell* quickest_stored(const StudyPlan& plan, const StudyFolder& folder) {
   const Cell* quickest = nullptr;
+  const auto cost = [&](const Cell& cell) {
+    return std::pair(!folder.merged().contains(cell.id()),
+                     folder.reported(cell.id())->total_seconds);
+  };
   for (const Cell& cell : plan.cells()) {
     const bool usable = cell.kind() == CellKind::Finetune && cell.label.start == Start::Scratch &&
                         folder.is_done(cell.id());
-    if (!usable || folder.result(cell.id())->splits.empty()) continue;
-    if (quickest == nullptr ||
-        folder.result(cell.id())->total_seconds < folder.result(quickest->id())->total_seconds) {
-      quickest = &cell;
-    }
+    if (!usable || folder.reported(cell.id())->splits.empty()) continue;
+    if (quickest == nullptr || cost(cell) < cost(*quickest)) quickest = &cell;
   }
   return quickest;
 }

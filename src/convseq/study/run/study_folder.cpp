@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "convseq/base/file/system_error.h"
 
@@ -60,14 +61,21 @@ StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
     fs::create_directories(path_ / "cells", error);
     if (error) fail_to("create", path_, error.value());
   }
-  if (fs::exists(path_ / kMerged)) {
-    for (CellResult& result : read_scores(path_ / kMerged)) {
-      merged_.emplace(result.id, std::move(result));
-    }
+  read_merged();
+}
+
+void StudyFolder::read_merged() {
+  std::error_code not_there;
+  const auto time = fs::last_write_time(path_ / kMerged, not_there);
+  if (not_there || time == std::exchange(merged_time_, time)) return;
+  merged_.clear();
+  for (CellResult& result : read_scores(path_ / kMerged)) {
+    merged_.emplace(result.id, std::move(result));
   }
 }
 
 void StudyFolder::refresh(StudyPlan& plan) {
+  read_merged();
   read_results(plan);
   plan.choose([&](const std::string& id) { return reported(id); });
   read_results(plan);  // of the cells that this added

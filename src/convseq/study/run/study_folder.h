@@ -57,10 +57,12 @@ class StudyFolder {
  private:
   std::map<std::string, CellResult> local_results() const;
   void read_results(const StudyPlan& plan);
+  void read_merged();  // if another process has merged results since the last time
 
   std::filesystem::path path_;
   std::map<std::string, CellResult> results_;  // finished or failed here
   std::map<std::string, CellResult> merged_;
+  std::filesystem::file_time_type merged_time_;
 };
 
 }  // namespace convseq

@@ -25,6 +25,19 @@ std::vector<const System*> side_of(const std::vector<TaskPair>& pairs,
   return systems;
 }
 
+bool has_accuracy(const Comparison& comparison) { return comparison.accuracy.has_value(); }
+
+std::string accuracy_text(const Comparison& comparison) {
+  return fmt::format("{} ({} tasks)", difference_text(*comparison.accuracy),
+                     comparison.accuracy_tasks);
+}
+
+// "+6.0 ± 0.5, of accuracies +3.7 ± 0.4 (12 tasks)"
+std::string mean_text(const Comparison& comparison) {
+  const std::string mean = difference_text(comparison.mean);
+  return has_accuracy(comparison) ? mean + ", of accuracies " + accuracy_text(comparison) : mean;
+}
+
 }  // namespace
 
 const TaskPair* Comparison::on(const std::string& task) const {
@@ -61,6 +74,13 @@ Comparison compare(const Model& model, std::vector<TaskPair> pairs) {
         .push_back(pair.task);
   }
   comparison.mean = mean_over_tasks(comparison.first(), comparison.second());
+  std::vector<TaskPair> accuracies = comparison.pairs;
+  std::erase_if(accuracies, [](const TaskPair& pair) { return !is_accuracy(*pair.first); });
+  comparison.accuracy_tasks = std::ssize(accuracies);
+  if (!accuracies.empty() && accuracies.size() < comparison.pairs.size()) {
+    comparison.accuracy = mean_over_tasks(side_of(accuracies, &TaskPair::first),
+                                          side_of(accuracies, &TaskPair::second));
+  }
   return comparison;
 }
 
@@ -95,11 +115,14 @@ Table comparison_table(const std::string& caption, const std::string& mean_title
        fmt::format("higher or lower after Bonferroni's correction for {} comparisons", total),
        mean_title},
       {}};
+  const bool mixed = std::ranges::any_of(comparisons, has_accuracy);
+  if (mixed) table.header.push_back(mean_title + ", tasks with accuracy");
   for (const Comparison& each : comparisons) {
     table.rows.push_back({each.model->name, fmt::format("{} of {}", each.tasks(), all_tasks),
                           pretrainings_text(each), std::to_string(each.higher.size()),
                           counted_tasks(each.lower), counted_tasks(each.undecided),
                           std::to_string(each.decided_among(total)), difference_text(each.mean)});
+    if (mixed) table.rows.back().emplace_back(has_accuracy(each) ? accuracy_text(each) : kMissing);
   }
   return table;
 }
@@ -110,7 +133,7 @@ std::string luck_text(const Comparison& comparison) {
 
 std::string gain_text(const Comparison& comparison) {
   return fmt::format("{} on {} of {} tasks (mean {}{}{}{})", comparison.model->name,
-                     comparison.higher.size(), comparison.tasks(), difference_text(comparison.mean),
+                     comparison.higher.size(), comparison.tasks(), mean_text(comparison),
                      listed("undecided", comparison.undecided), listed("lower", comparison.lower),
                      luck_text(comparison));
 }
@@ -119,7 +142,7 @@ std::string standing_text(const Comparison& comparison) {
   return fmt::format(
       "{} is higher on {}, lower on {} and undecided on {} of {} tasks (mean {}{}{}{})",
       comparison.model->name, comparison.higher.size(), comparison.lower.size(),
-      comparison.undecided.size(), comparison.tasks(), difference_text(comparison.mean),
+      comparison.undecided.size(), comparison.tasks(), mean_text(comparison),
       listed("higher", comparison.higher), listed("lower", comparison.lower),
       luck_text(comparison));
 }

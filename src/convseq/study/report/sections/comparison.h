@@ -17,6 +17,9 @@ struct Comparison {
   std::vector<TaskPair> pairs = {};
   std::vector<std::string> higher = {}, lower = {}, undecided = {};  // tasks
   Estimate mean = {};                                                // over the tasks
+  // The mean over the tasks whose main metric is accuracy, where there are others too.
+  std::optional<Estimate> accuracy = {};
+  int64_t accuracy_tasks = 0;
 
   int64_t tasks() const { return std::ssize(pairs); }
   const TaskPair* on(const std::string& task) const;  // null: not compared on it

@@ -25,6 +25,13 @@ Field convolutions(const Context& context, Start start) {
   return field;
 }
 
+Field with_accuracy(const Context& context, Field field, Start start) {
+  std::erase_if(field.tasks, [&](const std::string& task) {
+    return !is_accuracy(*context.find(*field.models.front(), start, task));
+  });
+  return field;
+}
+
 struct Rank {
   const Model* model;
   Estimate mean;
@@ -48,8 +55,9 @@ std::vector<Rank> ranking(const Context& context, const Field& field, Start star
   return ranks;
 }
 
-Table means(const std::vector<Rank>& ranks, const Field& field, Start start) {
-  Table table{fmt::format("Mean test score over the {} tasks that all convolutions have, {}",
+Table means(const std::vector<Rank>& ranks, const Field& field, Start start,
+            const char* score = "score") {
+  Table table{fmt::format("Mean test {} over the {} tasks that all convolutions have, {}", score,
                           field.tasks.size(), title_of(start)),
               {"model", "pre-trainings", "mean", "against the first", "the model is"},
               {}};
@@ -106,6 +114,11 @@ Section convolution_section(const Context& context) {
     const auto ranks = ranking(context, field, start);
     section.add_answer(best_text(ranks, field, start));
     section.blocks.emplace_back(means(ranks, field, start));
+    const Field accuracies = with_accuracy(context, field, start);
+    if (!accuracies.tasks.empty() && accuracies.tasks.size() < field.tasks.size()) {
+      section.blocks.emplace_back(
+          means(ranking(context, accuracies, start), accuracies, start, "accuracy"));
+    }
     section.blocks.emplace_back(scores(context, field, start));
   }
   return section;

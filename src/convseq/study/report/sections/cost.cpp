@@ -128,7 +128,7 @@ std::string score_against(const std::vector<Cost>& costs, const std::string& x_l
     const Estimate score = mean_over_tasks(cost.systems);
     chart.series.push_back(
         {cost.model->name,
-         {{(cost.*amount)() / unit, 100 * score.value, in_percent(score.interval)}}});
+         {{(cost.*amount)() / unit, 100 * score.value, score_interval(score)}}});
   }
   return draw(chart);
 }

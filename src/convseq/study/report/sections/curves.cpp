@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "convseq/study/report/sections/differing_settings.h"
 #include "convseq/study/report/sections/sections.h"
 
 namespace convseq::report {
@@ -60,6 +61,11 @@ Table luck_table(const Context& context) {
   return table;
 }
 
+Json settings_in(const CellResult& result) {
+  return result.inputs.is_object() ? result.inputs.value("settings", Json::object())
+                                   : Json::object();
+}
+
 }  // namespace
 
 Section curve_section(const Context& context) {
@@ -72,10 +78,15 @@ Section curve_section(const Context& context) {
                                  ? fmt::format(" d={}", result.inputs["model"].value("d_model", 0))
                                  : "";
     // Seeds of one budget differ by a few tokens.
-    const std::string name =
+    std::string name =
         fmt::format("{}{}{}, {} tokens", run_text(result),
                     result.corpus.empty() || result.corpus == "main" ? "" : " on " + result.corpus,
                     size, short_count(static_cast<double>(result.source_tokens)));
+    if (runs.contains(name)) {  // with other settings it is another row
+      const auto differences =
+          json_differences(settings_in(*runs[name].front()), settings_in(result));
+      if (!differences.empty()) name += fmt::format(", {}", fmt::join(differences, ", "));
+    }
     if (!runs.contains(name)) order.push_back(name);
     runs[name].push_back(&result);
   }

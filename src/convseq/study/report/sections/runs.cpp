@@ -9,18 +9,22 @@
 namespace convseq::report {
 namespace {
 
-// The rates that were tried, with the validation score of each.
+// The rates that were tried, with the validation score of each, and its metric if it is not the one
+// of the row.
 std::string choice_text(const System& system) {
   std::vector<std::string> tried;
+  std::string other_metric;
   for (const CellResult* run : system.choice) {
     const auto validation = run->splits.find("validation");
     std::string score = kMissing;
     if (validation != run->splits.end() && !validation->second.metrics.empty()) {
-      score = percent(validation->second.metrics.front().second);
+      const auto& [metric, value] = validation->second.metrics.front();
+      score = percent(value);
+      if (metric != main_metric(system)) other_metric = " " + metric;
     }
     tried.push_back(fmt::format("{}: {}", run->learning_rate, score));
   }
-  return fmt::format("{}", fmt::join(tried, "; "));
+  return fmt::format("{}{}", fmt::join(tried, "; "), other_metric);
 }
 
 template <class Text>

@@ -188,7 +188,7 @@ Plot mean_plot(const std::vector<Size>& sizes, const std::vector<std::string>& m
     for (const Size& size : sizes) {
       const Estimate mean = mean_over_tasks(on_tasks(size, model, tasks));
       series.points.push_back({static_cast<double>(size.parameters(model)) / 1e6, 100 * mean.value,
-                               in_percent(mean.interval)});
+                               score_interval(mean)});
     }
     chart.series.push_back(std::move(series));
   }
