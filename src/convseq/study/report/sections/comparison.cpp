@@ -32,10 +32,12 @@ std::string accuracy_text(const Comparison& comparison) {
                      comparison.accuracy_tasks);
 }
 
-// "+6.0 ± 0.5, of accuracies +3.7 ± 0.4 (12 tasks)"
+// "+6.0 ± 0.5, over the 12 with accuracy +3.7 ± 0.4"
 std::string mean_text(const Comparison& comparison) {
   const std::string mean = difference_text(comparison.mean);
-  return has_accuracy(comparison) ? mean + ", of accuracies " + accuracy_text(comparison) : mean;
+  if (!has_accuracy(comparison)) return mean;
+  return fmt::format("{}, over the {} with accuracy {}", mean, comparison.accuracy_tasks,
+                     difference_text(*comparison.accuracy));
 }
 
 }  // namespace
