@@ -127,8 +127,7 @@ std::string score_against(const std::vector<Cost>& costs, const std::string& x_l
   for (const Cost& cost : costs) {
     const Estimate score = mean_over_tasks(cost.systems);
     chart.series.push_back(
-        {cost.model->name,
-         {{(cost.*amount)() / unit, 100 * score.value, score_interval(score)}}});
+        {cost.model->name, {{(cost.*amount)() / unit, 100 * score.value, score_interval(score)}}});
   }
   return draw(chart);
 }
