@@ -120,6 +120,21 @@ TEST_F(Signals, EndAPredictionThatWaitsForInput) {
   ::close(open_end);
 }
 
+TEST_F(Signals, AreNotNeededWhereTheDiskIsFullAndTheInputWaits) {
+  const fs::path model = testing::model_for_prediction(work);
+  ASSERT_EQ(::mkfifo(in("fifo").c_str(), 0600), 0);
+  const int open_end = ::open(in("fifo").c_str(), O_RDWR);
+  ASSERT_EQ(::write(open_end, "a text\n", 7), 7);
+  ChildProcess child(fmt::format("sh -c '{} predict {} - --window 1 --quiet < {} > /dev/full'",
+                                 CONVSEQ_PROGRAM, model.string(), in("fifo")),
+                     log / "output");
+  EXPECT_FALSE(child.wait_until([] { return false; }));
+  EXPECT_FALSE(child.running());
+  EXPECT_EQ(child.exit_code(), 1);
+  EXPECT_NE(output().find("No space left on device"), std::string::npos) << output();
+  ::close(open_end);
+}
+
 TEST_F(Signals, EndTheTrainingOfATokenizerAtOnce) {
   write_corpus("corpus.txt", 60'000);
   EXPECT_EQ(

@@ -36,8 +36,6 @@ struct PredictFlags {
   PredictionStreamOptions stream;
   double max_memory = 0;
   bool quiet = false;
-  // Nothing more can be written: the thread that waits for input ends.
-  std::shared_ptr<std::atomic<bool>> failed = std::make_shared<std::atomic<bool>>(false);
 };
 
 // What the model folder remembers of its task, changed as the flags say. A model that was never
@@ -113,26 +111,13 @@ PredictionTotals predict_file(const PredictFlags& flags, TextReader& reader,
     progress.emplace(ProgressOptions{.label = "predict", .unit = "rows", .first = 0});
   }
   int64_t done = 0;
-  const auto write = [&](const std::vector<Prediction>& predictions) {
+  return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
     throw_if_interrupted(kStopped);
     for (const Prediction& each : predictions) out.write(format.line(each));
     out.flush();
     done += std::ssize(predictions);
     if (progress) progress->update(done);
-  };
-  try {
-    return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
-      try {
-        write(predictions);
-      } catch (...) {
-        *flags.failed = true;
-        throw;
-      }
-    });
-  } catch (const Error&) {
-    throw_if_interrupted(kStopped);  // the input seems to end where it was stopped
-    throw;
-  }
+  });
 }
 
 void ask() { std::fputs("> ", stderr); }
@@ -215,11 +200,18 @@ void run(PredictFlags& flags) {
   const bool dialogue = flags.input == "-" && ::isatty(STDIN_FILENO) == 1;
   if (dialogue) ask();
   flags.read.source = task.source;
-  flags.read.stop = [failed = flags.failed] { return interrupted() || *failed; };
-  TextReader reader(flags.input, flags.read);
-  const PredictionTotals totals =
-      dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
-               : predict_file(flags, reader, encoder, predictor, out, format);
+  std::atomic<bool> failed = false;
+  flags.read.stop = [&failed] { return interrupted() || failed; };
+  flags.stream.on_failure = [&failed] { failed = true; };
+  PredictionTotals totals;
+  try {
+    TextReader reader(flags.input, flags.read);
+    totals = dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
+                      : predict_file(flags, reader, encoder, predictor, out, format);
+  } catch (const Error&) {
+    throw_if_interrupted(kStopped);  // the input seems to end where it was stopped
+    throw;
+  }
   throw_if_interrupted(kStopped);
   out.commit();
   // As where a table's columns are not those that the model reads.

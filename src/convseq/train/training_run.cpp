@@ -103,7 +103,9 @@ void TrainingRun::check_best(TrainingState& found) const {
   log::warning("{}: was removed; the next validation writes a new one",
                checkpoints_.best().string());
   found.best_validation.reset();
-  found.validations_since_best = 0;
+  const int64_t patience = options_.limits.patience;
+  const bool has_ended = patience > 0 && found.validations_since_best >= patience;
+  if (!has_ended) found.validations_since_best = 0;
 }
 
 // Two steps are not timed: in the first one libraries initialise themselves, or the step is

@@ -74,11 +74,16 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
     for (const Prediction& each : predictions) totals.add(each);
     sink(predictions);
   };
-  while (auto block = blocks.next()) {
-    std::move(block->begin(), block->end(), std::back_inserter(inputs));
-    if (std::ssize(inputs) >= window) answer();
+  try {
+    while (auto block = blocks.next()) {
+      std::move(block->begin(), block->end(), std::back_inserter(inputs));
+      if (std::ssize(inputs) >= window) answer();
+    }
+    if (!inputs.empty()) answer();
+  } catch (...) {
+    options.on_failure();
+    throw;
   }
-  if (!inputs.empty()) answer();
   return totals;
 }
 

@@ -11,6 +11,8 @@ namespace convseq {
 struct PredictionStreamOptions {
   int64_t window = 4096;  // rows that are sorted by length together: a bound on the memory
   size_t threads = 0;     // that tokenize; 0: see prefetch_threads()
+  // Called before an exception is passed on, so that a reader that waits for input can end.
+  std::function<void()> on_failure = [] {};
 };
 
 struct PredictionTotals {

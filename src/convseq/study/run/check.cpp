@@ -48,7 +48,7 @@ std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folde
   folder.refresh(plan);
   const Cell* cell = quickest_stored(plan, folder);
   if (cell == nullptr) return std::nullopt;
-  const CellResult stored = *folder.result(cell->id());
+  const CellResult stored = *folder.reported(cell->id());
   // The tokenizer and the synthetic data, where they are not here yet.
   for (const std::string& need : cell->needs) {
     if (folder.has_files(need)) continue;

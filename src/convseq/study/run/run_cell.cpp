@@ -252,7 +252,9 @@ bool CellRunner::run(const PretrainWork& work, const fs::path& out, CellResult& 
 
 TaskSplit CellRunner::read(const std::string& key, const Task& task, const std::string& split,
                            const Tokenizer& tokenizer, const TaskSplitOptions& options) {
-  const std::string name = fmt::format("{} {} {}", key, split, options.limit);
+  // A model with learned positions has shorter texts.
+  const std::string name = fmt::format("{} {} {} {} {}", key, split, options.limit,
+                                       task.max_source_tokens, task.max_target_tokens);
   const auto found = splits_.find(name);
   if (found != splits_.end()) return found->second;
   return splits_[name] = read_split(task, split, tokenizer, options);

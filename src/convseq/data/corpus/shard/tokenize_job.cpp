@@ -150,7 +150,12 @@ ShardManifest tokenize_corpus(const Tokenizer& tokenizer, const TokenizeOptions&
   if (job.manifest.complete) return job.manifest;
   const ClaimedFolder folder(options.out, FolderKind::Shards);
   // Another process may have written shards before this one claimed the folder.
-  if (ShardManifest::is_in(options.out)) job = find_job(tokenizer, options);
+  if (ShardManifest::is_in(options.out)) {
+    const ShardManifest now = ShardManifest::load(options.out);
+    const bool is_same =
+        now.complete == job.manifest.complete && now.shards.size() == job.manifest.shards.size();
+    if (!is_same) job = find_job(tokenizer, options);
+  }
   auto& [files, manifest] = job;
   if (manifest.complete) return manifest;
   if (!manifest.shards.empty()) {

@@ -71,6 +71,7 @@ Json settings_in(const CellResult& result) {
 Section curve_section(const Context& context) {
   Section section{"Pre-training curves"};
   std::map<std::string, std::vector<const CellResult*>> runs;  // by model and text
+  std::map<std::string, std::string> titles;                   // without the budget
   std::vector<std::string> order;
   for (const CellResult& result : context.input.results) {
     if (result.kind != CellKind::Pretrain || !result.failed.empty()) continue;
@@ -78,16 +79,18 @@ Section curve_section(const Context& context) {
                                  ? fmt::format(" d={}", result.inputs["model"].value("d_model", 0))
                                  : "";
     // Seeds of one budget differ by a few tokens.
+    const std::string title = fmt::format(
+        "{}{}{}", run_text(result),
+        result.corpus.empty() || result.corpus == "main" ? "" : " on " + result.corpus, size);
     std::string name =
-        fmt::format("{}{}{}, {} tokens", run_text(result),
-                    result.corpus.empty() || result.corpus == "main" ? "" : " on " + result.corpus,
-                    size, short_count(static_cast<double>(result.source_tokens)));
+        fmt::format("{}, {} tokens", title, short_count(static_cast<double>(result.source_tokens)));
     if (runs.contains(name)) {  // with other settings it is another row
       const auto differences =
           json_differences(settings_in(*runs[name].front()), settings_in(result));
       if (!differences.empty()) name += fmt::format(", {}", fmt::join(differences, ", "));
     }
     if (!runs.contains(name)) order.push_back(name);
+    titles[name] = title;
     runs[name].push_back(&result);
   }
   if (runs.empty()) return section;
@@ -114,7 +117,7 @@ Section curve_section(const Context& context) {
     table.rows.push_back({name, grouped(first.steps), std::to_string(scores.runs()), text,
                           fixed(seconds / 60, 2), cells});
     if (!first.task.empty() || first.validation.empty()) continue;
-    const std::string title = name.substr(0, name.rfind(", "));
+    const std::string& title = titles[name];
     const auto known = std::find_if(longest.begin(), longest.end(),
                                     [&](const auto& each) { return each.first == title; });
     if (known == longest.end()) {
