@@ -139,7 +139,9 @@ TEST_F(StudyProgram, ComputesEveryCellOnceAndWritesTheScores) {
   EXPECT_EQ(lines.size(), static_cast<size_t>(testing::kSmallStudyCells));
   int chosen = 0;
   for (const Json& line : lines) {
-    if (line["kind"] == "pretrain") EXPECT_GT(line["nll"].get<double>(), 0) << line;
+    if (line["kind"] == "pretrain") {
+      EXPECT_GT(line["nll"].get<double>(), 0) << line;
+    }
     if (line["kind"] != "finetune") continue;
     EXPECT_EQ(line["splits"]["test"]["outcomes"]["examples"], 24) << line;
     EXPECT_EQ(line["parts"], Json::array({"main"}));

@@ -85,9 +85,9 @@ ConvKernelSpeed measure_conv_kernels(int64_t threads, double seconds) {
 
 std::vector<Row> rows_of(const ConvKernelSpeed& speed) {
   const auto row = [&](const char* name, double value) {
-    Row row{.name = name, .value = value, .unit = "GB/s", .floor = speed.copy};
-    row.ratio = value / speed.copy;
-    return row;
+    Row result{.name = name, .value = value, .unit = "GB/s", .floor = speed.copy};
+    result.ratio = value / speed.copy;
+    return result;
   };
   return {Row{.name = "kernel_copy", .value = speed.copy, .unit = "GB/s"},
           row("kernel_light_k7", speed.light), row("kernel_light_glu_k7", speed.light_glu)};

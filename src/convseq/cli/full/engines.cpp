@@ -20,8 +20,8 @@ struct OwnedModel {
 // A TorchEngine with the model that it runs.
 class LoadedTorchEngine : private OwnedModel, public TorchEngine {
  public:
-  LoadedTorchEngine(std::shared_ptr<Seq2Seq> model, const TorchEngineOptions& options)
-      : OwnedModel{std::move(model)}, TorchEngine(*OwnedModel::model, options) {}
+  LoadedTorchEngine(std::shared_ptr<Seq2Seq> loaded, const TorchEngineOptions& options)
+      : OwnedModel{std::move(loaded)}, TorchEngine(*model, options) {}
 };
 
 bool has_fp32_weights(const std::filesystem::path& folder) {
