@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <set>
 
 #include "convseq/base/counted.h"
 #include "convseq/base/log.h"
@@ -62,14 +61,7 @@ struct OpenStudy {
 
   // Only of what will be computed again: without a failure its group's rate is not chosen.
   void forget_failures() {
-    std::set<std::string> again;
-    for (const Cell& cell : plan.cells()) {
-      if (!only.takes(cell)) continue;
-      again.insert(cell.id());
-      plan.add_needs(
-          cell, [](const std::string&) { return true; }, again);
-    }
-    for (const std::string& id : again) folder.forget_failure(id);
+    for (const std::string& id : only.with_needs(plan)) folder.forget_failure(id);
   }
 
   fs::path check_record() const { return folder.path() / "check.json"; }

@@ -63,14 +63,9 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   for (const StudyPart& part : plan.study().parts) {
     all.parts.push_back({.part = part.name, .question = part.question});
   }
-  std::set<std::string> needed;  // by the cells of the filter
-  const auto all_ids = [](const std::string&) { return true; };
+  const std::set<std::string> relevant = filter.with_needs(plan);
   for (const Cell& cell : plan.cells()) {
-    if (filter.takes(cell)) plan.add_needs(cell, all_ids, needed);
-  }
-  for (const Cell& cell : plan.cells()) {
-    const bool taken = filter.takes(cell);
-    if (!taken && !needed.contains(cell.id())) continue;
+    if (!relevant.contains(cell.id())) continue;
     PartOverview& part = part_of(cell.label.parts.front());
     const CellResult* failure = folder.failure(cell.id());
     const bool done = folder.is_done(cell.id());
@@ -78,7 +73,7 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
     if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);
-    if (!taken) continue;  // only what stops others is of interest
+    if (!filter.takes(cell)) continue;  // only what stops others is of interest
     if (cell.kind() != CellKind::Pretrain && cell.kind() != CellKind::Finetune) continue;
     ++(cell.kind() == CellKind::Pretrain ? part.pretrainings : part.finetunings);
     ++(done ? part.done : failed ? part.failed : running ? part.running : part.left);

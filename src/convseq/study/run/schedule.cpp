@@ -127,6 +127,17 @@ bool CellFilter::takes(const Cell& cell) const {
   });
 }
 
+std::set<std::string> CellFilter::with_needs(const StudyPlan& plan) const {
+  std::set<std::string> ids;
+  for (const Cell& cell : plan.cells()) {
+    if (!takes(cell)) continue;
+    ids.insert(cell.id());
+    plan.add_needs(
+        cell, [](const std::string&) { return true; }, ids);
+  }
+  return ids;
+}
+
 std::vector<ScheduledCell> schedule(const StudyPlan& plan, const StudyFolder& folder,
                                     const CellFilter& filter) {
   Scheduler scheduler(plan, folder);

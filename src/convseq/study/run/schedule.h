@@ -17,7 +17,8 @@ class CellFilter {
   CellFilter() = default;  // all
   explicit CellFilter(const std::vector<std::string>& conditions);
   bool takes(const Cell& cell) const;
-  void refuse_unknown(const StudyPlan& plan) const;  // a value that no cell has
+  std::set<std::string> with_needs(const StudyPlan& plan) const;  // ids of these and what they need
+  void refuse_unknown(const StudyPlan& plan) const;               // a value that no cell has
 
  private:
   std::map<std::string, std::set<std::string>> allowed_;

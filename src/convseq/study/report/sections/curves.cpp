@@ -61,11 +61,6 @@ Table luck_table(const Context& context) {
   return table;
 }
 
-Json settings_in(const CellResult& result) {
-  return result.inputs.is_object() ? result.inputs.value("settings", Json::object())
-                                   : Json::object();
-}
-
 }  // namespace
 
 Section curve_section(const Context& context) {
@@ -86,7 +81,7 @@ Section curve_section(const Context& context) {
         fmt::format("{}, {} tokens", title, short_count(static_cast<double>(result.source_tokens)));
     if (runs.contains(name)) {  // with other settings it is another row
       const auto differences =
-          json_differences(settings_in(*runs[name].front()), settings_in(result));
+          json_differences(settings_in(runs[name].front()), settings_in(&result));
       if (!differences.empty()) name += fmt::format(", {}", fmt::join(differences, ", "));
     }
     if (!runs.contains(name)) order.push_back(name);

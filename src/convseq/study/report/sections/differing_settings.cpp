@@ -7,11 +7,6 @@
 namespace convseq::report {
 namespace {
 
-Json settings_in(const CellResult* result) {
-  if (result == nullptr || !result->inputs.is_object()) return Json::object();
-  return result->inputs.value("settings", Json::object());
-}
-
 std::string value_text(const Json& value) {
   if (value.is_null()) return kMissing;
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -25,6 +20,11 @@ void add_differences(std::vector<std::string>& found, const std::string& stage, 
 }
 
 }  // namespace
+
+Json settings_in(const CellResult* result) {
+  if (result == nullptr || !result->inputs.is_object()) return Json::object();
+  return result->inputs.value("settings", Json::object());
+}
 
 std::vector<std::string> json_differences(const Json& first, const Json& second) {
   std::set<std::string> keys;

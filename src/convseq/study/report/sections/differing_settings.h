@@ -4,6 +4,9 @@
 
 namespace convseq::report {
 
+// Of training, as they entered the id of a cell; empty without a result.
+Json settings_in(const CellResult* result);
+
 // The keys whose values differ, with both: "schedule (constant, linear)", "settings.epochs (3, 6)".
 std::vector<std::string> json_differences(const Json& first, const Json& second);
 
