@@ -144,6 +144,30 @@ TEST(FinetuneSettings, KeepTheRateConstantUnlessTheStudySaysOtherwise) {
   EXPECT_EQ(schedule_of({{"schedule", "linear"}}), "linear");
 }
 
+TEST(FinetuneSettings, DropoutIsWrittenOnlyWhereItIsSetAndRefusedOutsideItsRange) {
+  const auto settings_of = [](const Json& json) {
+    return FinetuneSettings::from_json(JsonObject(json, "finetuning"));
+  };
+  EXPECT_FALSE(settings_of(Json::object()).to_json().contains("dropout"));  // ids of old cells stay
+  EXPECT_EQ(settings_of({{"dropout", 0.1}}).to_json().at("dropout"), 0.1);
+  for (const double wrong : {-0.1, 1.0}) {
+    EXPECT_EQ(message_of<Error>([&] { settings_of({{"dropout", wrong}}); }),
+              fmt::format("finetuning: dropout is {}; allowed: 0 up to, but not including, 1",
+                          wrong));
+  }
+}
+
+TEST(StudyPlan, ModelsThatAreFinetunedInOtherWaysShareAPretraining) {
+  Json study = small_study();
+  const StudyPlan alone = plan_of(study);
+  study["models"]["light_dropout"] = study["models"]["light"];
+  study["models"]["light_dropout"]["finetuning"] = {{"dropout", 0.1}};
+  study["parts"][0]["models"].push_back("light_dropout");
+  const StudyPlan both = plan_of(study);
+  EXPECT_EQ(ids(both, CellKind::Pretrain), ids(alone, CellKind::Pretrain));
+  EXPECT_GT(count(both, CellKind::Finetune), count(alone, CellKind::Finetune));
+}
+
 TEST(StudyPlan, ADefaultThatIsWrittenOutChangesNothing) {
   Json study = small_study();
   study["finetuning"]["clip"] = 1.0;

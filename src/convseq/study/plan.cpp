@@ -56,8 +56,13 @@ std::optional<double> validation_score(const CellResult& result) {
   return !metric || higher_is_better(*metric) ? value : -value;
 }
 
-// A result has one name: under a second one it would be missing in the report.
-void refuse_second_name(const CellResult& known, const CellResult& again) {
+// A run has one name: under a second one it would be missing in the report. A pre-training may be
+// shared by models that are fine-tuned in other ways.
+void refuse_second_name(const Study& study, const CellResult& known, const CellResult& again) {
+  if (known.kind == CellKind::Pretrain && known.model != again.model &&
+      study.model(known.model).finetuning != study.model(again.model).finetuning) {
+    return;
+  }
   require(known.model == again.model, "the models {} and {} are the same; leave one of them out",
           known.model, again.model);
   require(known.model.empty() || known.task == again.task,
@@ -193,7 +198,7 @@ bool StudyPlan::is_chosen(const Cell& cell) const {
 std::string StudyPlan::add(CellKind kind, Json inputs, Cell cell) {
   const std::string id = cell_id(kind, inputs);
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
-    refuse_second_name(cells_[found->second].label, cell.label);
+    refuse_second_name(study_, cells_[found->second].label, cell.label);
     std::vector<std::string>& parts = cells_[found->second].label.parts;
     if (!contains(parts, part_)) parts.push_back(part_);
     return id;

@@ -50,6 +50,7 @@ void visit(Visitor& each, FinetuneSettings& settings) {
   each("validation_limit", options.validation_limit);
   each("evaluate", options.evaluate);
   each("precision", settings.precision);
+  each("dropout", settings.dropout);
 }
 
 struct Names {
@@ -66,6 +67,10 @@ struct Reader {
   void operator()(const char* name, T& value) {
     value = json.get_or<T>(name, value);
   }
+  template <class T>
+  void operator()(const char* name, std::optional<T>& value) {
+    if (json.has(name)) value = json.get<T>(name);
+  }
 };
 
 struct Writer {
@@ -77,6 +82,10 @@ struct Writer {
     } else {
       json[name] = value;
     }
+  }
+  template <class T>
+  void operator()(const char* name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
   }
 };
 
@@ -134,6 +143,9 @@ FinetuneSettings FinetuneSettings::from_json(const JsonObject& json) {
   const std::vector<std::string>& splits = settings.options.evaluate;
   if (!contains(splits, "validation")) {
     json.refuse("evaluate", "has no validation split, on which the learning rate is chosen");
+  }
+  if (settings.dropout && !(*settings.dropout >= 0 && *settings.dropout < 1)) {
+    json.refuse("dropout", "is {}; allowed: 0 up to, but not including, 1", *settings.dropout);
   }
   return settings;
 }

@@ -30,6 +30,7 @@ struct FinetuneSettings {
 
   FinetuneOptions options = {};
   StudyPrecision precision = StudyPrecision::Auto;
+  std::optional<double> dropout = {};  // while fine-tuning; none: as the model has it
   bool checkpoints = false;  // for long runs: a stopped run resumes instead of starting again
 
   static FinetuneSettings from_json(const JsonObject& json);

@@ -271,6 +271,7 @@ bool CellRunner::run(const FinetuneWork& work, const fs::path& out, CellResult& 
   options.reader.data = plan_.data();
   options.tokenizer = tokenizer_of(work.tokenizer);
   options.model = with_vocabulary(work.model, work.tokenizer);
+  if (work.settings.dropout) options.model.dropout = *work.settings.dropout;
   if (!work.pretrain.empty()) options.from = folder_.cell(work.pretrain) / "model";
   options.bootstrap = {.resamples = 0};
   // A step of greedy decoding takes a GPU hardly longer for many sequences than for few.

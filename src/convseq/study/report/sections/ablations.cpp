@@ -44,7 +44,7 @@ std::string ablation_answer(const Context& context) {
 }  // namespace
 
 Section ablation_section(const Context& context) {
-  Section section{"Ablations: what of the convolution matters?"};
+  Section section{"Ablations: what of the model and its fine-tuning matters?"};
   Table table{"Each change against the unchanged model",
               {"model", "change", "start", "task", "score", "unchanged", "difference",
                "the change is", "runs"},
