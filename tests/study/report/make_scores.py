@@ -140,7 +140,9 @@ def study():
             yield from runs("main", model, "pretrained", task, 4, pretrainings=2, origin=pretrained[0]["id"])
     yield finetune("main", "dynamic", "scratch", "sst2", 5, 0.003, True, collapsed=True)
     yield from runs("attention", "light_attention", "pretrained", "sst2", 3)
-    yield from runs("ablations", "light_no_glu", "pretrained", "sst2", 3)
+    changed = pretrain("ablations", "light_no_glu", 1)
+    yield changed
+    yield from runs("ablations", "light_no_glu", "pretrained", "sst2", 3, origin=changed["id"])
     short = pretrain("budgets", "light", 1, tokens=8000000)
     yield short
     yield from runs("budgets", "light", "pretrained", "sst2", 3, far=0.1, origin=short["id"])

@@ -7,8 +7,6 @@
 namespace convseq::report {
 namespace {
 
-const std::vector<std::string> kAblationQuestions = {"ablations"};
-
 const System* unchanged(const Context& context, const Model& model, Start start,
                         const std::string& task) {
   const Model* other = context.unchanged(model);
@@ -29,6 +27,34 @@ std::string change_text(const Context& context, const Model& model, Start start)
                      counted(found.tasks(), "task"), luck_text(found));
 }
 
+// Of the first task that has scores of the model; null: none.
+const CellResult* pretraining_in(const Context& context, const Model& model) {
+  for (const std::string& task : context.tasks(kAblationQuestions)) {
+    const System* system = context.find(model, Start::Pretrained, task, kAblationQuestions);
+    if (system != nullptr) return context.pretraining_of(*system);
+  }
+  return nullptr;
+}
+
+Table pretraining_table(const Context& context) {
+  Table table{"Pre-training with each change: validation loss in nats per token",
+              {"model", "change", "tokens", "parameters", "loss", "unchanged", "difference"},
+              {}};
+  for (const Model* model : context.models(kAblationQuestions)) {
+    if (model->changes.empty()) continue;
+    const CellResult* own = pretraining_in(context, *model);
+    if (own == nullptr) continue;
+    const Model* plain = context.unchanged(*model);
+    const CellResult* other = plain == nullptr ? nullptr : pretraining_in(context, *plain);
+    table.rows.push_back({model->name, fmt::format("{}", fmt::join(model->changes, ", ")),
+                          short_count(static_cast<double>(own->source_tokens)),
+                          short_count(static_cast<double>(own->parameters)), fixed(own->nll, 3),
+                          other == nullptr ? kMissing : fixed(other->nll, 3),
+                          other == nullptr ? kMissing : with_sign(own->nll - other->nll, 3)});
+  }
+  return table;
+}
+
 std::string ablation_answer(const Context& context) {
   std::vector<std::string> texts;
   for (const Model* model : context.models(kAblationQuestions)) {
@@ -43,8 +69,10 @@ std::string ablation_answer(const Context& context) {
 
 }  // namespace
 
+const std::vector<std::string> kAblationQuestions = {"ablations"};
+
 Section ablation_section(const Context& context) {
-  Section section{"Ablations: what of the model and its fine-tuning matters?"};
+  Section section{"Ablations: what of the convolution matters?"};
   Table table{"Each change against the unchanged model",
               {"model", "change", "start", "task", "score", "unchanged", "difference",
                "the change is", "runs"},
@@ -69,6 +97,9 @@ Section ablation_section(const Context& context) {
   if (table.rows.empty()) return section;
   section.answer = ablation_answer(context);
   section.blocks.emplace_back(std::move(table));
+  if (Table losses = pretraining_table(context); !losses.rows.empty()) {
+    section.blocks.emplace_back(std::move(losses));
+  }
   return section;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "convseq/base/contains.h"
 #include "convseq/study/report/sections/differing_settings.h"
 #include "convseq/study/report/sections/sections.h"
 
@@ -61,6 +62,14 @@ Table luck_table(const Context& context) {
   return table;
 }
 
+// Their losses stand in the table of the ablations; a plot of a dozen nearly equal curves more
+// could not be read.
+bool is_of_ablation(const Context& context, const CellResult& result) {
+  return std::ranges::any_of(context.input.parts, [&](const Part& part) {
+    return contains(result.parts, part.name) && part.asks(kAblationQuestions);
+  });
+}
+
 }  // namespace
 
 Section curve_section(const Context& context) {
@@ -93,6 +102,7 @@ Section curve_section(const Context& context) {
               {"model", "steps", "seeds", "NLL", "minutes, all seeds", "cells"},
               {}};
   std::vector<std::pair<std::string, const CellResult*>> longest;  // by model, in the same order
+  std::string left_out;
   for (const std::string& name : order) {
     SystemScores scores;
     double seconds = 0;
@@ -112,6 +122,10 @@ Section curve_section(const Context& context) {
     table.rows.push_back({name, grouped(first.steps), std::to_string(scores.runs()), text,
                           fixed(seconds / 60, 2), cells});
     if (!first.task.empty() || first.validation.empty()) continue;
+    if (is_of_ablation(context, first)) {
+      left_out = "; without the ablations";
+      continue;
+    }
     const std::string& title = titles[name];
     const auto known = std::find_if(longest.begin(), longest.end(),
                                     [&](const auto& each) { return each.first == title; });
@@ -133,7 +147,9 @@ Section curve_section(const Context& context) {
   if (!chart.series.empty()) {
     section.blocks.emplace_back(Plot{
         "pretraining.svg",
-        "Validation NLL during pre-training, first seed of each model, its longest pre-training.",
+        fmt::format("Validation NLL during pre-training, first seed of each model, its longest "
+                    "pre-training{}.",
+                    left_out),
         draw(chart)});
   }
   if (Table luck = luck_table(context); !luck.rows.empty()) {

@@ -31,6 +31,8 @@ struct Context {
 
 // The comparison of all models on all tasks.
 extern const std::vector<std::string> kMainQuestions;
+// One change to a model at a time.
+extern const std::vector<std::string> kAblationQuestions;
 
 // The tasks on which every one of `models` has scores from `start`.
 std::vector<std::string> common_tasks(const Context& context,
