@@ -56,11 +56,13 @@ class WorkerPool : public ::testing::Test {
   }
 
   // The first worker does the first of the deeds, the one that replaces it the second, …
-  int run(const std::vector<std::string>& deeds, WorkerPoolOptions options = {}) {
-    options.workers = 1;
+  int run(const std::vector<std::string>& deeds,
+          WorkerPoolOptions options = {.restart_pause = 10ms}, int64_t workers = 1) {
+    options.workers = workers;
     options.command = [&]() -> std::vector<std::string> {
       const std::string& now = started_ < deeds.size() ? deeds[started_] : "";
       ++started_;
+      starts_.push_back(std::chrono::steady_clock::now());
       return {"/usr/bin/env",
               "FAKE_FOLDER=" + folder_.path().string(),
               "FAKE_DEEDS=" + now,
@@ -84,6 +86,7 @@ class WorkerPool : public ::testing::Test {
   DataDigests digests_;
   StudyPlan plan_ = plan_of(small_study());
   size_t started_ = 0;
+  std::vector<std::chrono::steady_clock::time_point> starts_;
 };
 
 TEST_F(WorkerPool, ChargesADeathToTheCellThatWasBegunLast) {
@@ -144,6 +147,14 @@ TEST_F(WorkerPool, ReplacesAWorkerThatDiesBetweenCells) {
   EXPECT_EQ(run({"begin:" + id(0) + " fail:" + id(0) + " kill"}), 0);
   EXPECT_EQ(started_, 2u);
   EXPECT_FALSE(fs::exists(deaths(id(0))));
+}
+
+TEST_F(WorkerPool, ReplacesWorkersTogetherAfterTheLastDeath) {
+  const std::string both[] = {"begin:" + id(0) + " kill", "begin:" + id(1) + " kill"};
+  EXPECT_EQ(run({both[0], both[1]}, {.restart_pause = 3s}, 2), 0);
+  ASSERT_EQ(starts_.size(), 4u);
+  EXPECT_GT(starts_[2] - starts_[1], 3s);
+  EXPECT_LT(starts_[3] - starts_[2], 1s);
 }
 
 TEST_F(WorkerPool, StartsNoWorkerAfterTheTimeLimit) {

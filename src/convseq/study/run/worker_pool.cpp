@@ -81,8 +81,9 @@ class WorkerPool {
     ::signal(SIGCHLD, SIG_DFL);  // ignored by whoever started this, waitpid() would see no end
     for (int64_t i = 0; i < options_.workers; ++i) start_worker();
     auto last = std::chrono::steady_clock::now();
-    while (!workers_.empty()) {
+    while (!workers_.empty() || missing_ > 0) {
       stop_if_interrupted();
+      replace_workers();
       for (auto& [process, link] : workers_) link.receive();
       WorkerEnd end;
       const pid_t ended = ::waitpid(-1, &end.status, WNOHANG);
@@ -119,6 +120,14 @@ class WorkerPool {
     workers_.emplace(process, std::move(link));
   }
 
+  void replace_workers() {
+    if (missing_ == 0) return;
+    if (!options_.interrupted() && std::chrono::steady_clock::now() < restart_) return;
+    for (; missing_ > 0; --missing_) {
+      if (!attempt([&] { start_worker(); })) worst_ = std::max(worst_, 1);
+    }
+  }
+
   void stop_if_interrupted() {
     if (told_ || !options_.interrupted()) return;
     for (const auto& [process, link] : workers_) ::kill(process, SIGTERM);
@@ -138,13 +147,20 @@ class WorkerPool {
     } else {
       log::warning("a worker {}", end.describe());
     }
-    if (!replace || !attempt([&] { start_worker(); })) worst_ = std::max(worst_, end.code());
+    if (!replace) {
+      worst_ = std::max(worst_, end.code());
+      return;
+    }
+    ++missing_;
+    restart_ = std::chrono::steady_clock::now() + options_.restart_pause;
   }
 
   StudyFolder& folder_;
   StudyPlan& plan_;
   const WorkerPoolOptions& options_;
   std::map<pid_t, WorkerLink> workers_;
+  int64_t missing_ = 0;                            // workers that died and are to be replaced
+  std::chrono::steady_clock::time_point restart_;  // not before
   int worst_ = 0;
   bool told_ = false;
 };

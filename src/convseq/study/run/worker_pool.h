@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ struct WorkerPoolOptions {
   // Program and arguments of a worker that starts now.
   std::function<std::vector<std::string>()> command;
   int64_t workers = 2;
+  // From the last death to the replacements: an error on a GPU that is shared by MPS ends all its
+  // processes within seconds, and its server takes new ones when all of them have ended.
+  std::chrono::milliseconds restart_pause = std::chrono::seconds(2);
   TimeLimit limit = {};  // no worker is started after it
   std::function<bool()> interrupted = [] { return false; };
   std::function<void()> each_minute = [] {};
