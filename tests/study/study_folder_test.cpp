@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "convseq/study/run/overview.h"
 #include "convseq/study/run/schedule.h"
 #include "small_study.h"
@@ -80,6 +82,28 @@ TEST_F(StudyFolderTest, AMergedResultMakesUpForAFailureThatNothingNeeds) {
   folder_.merge({scores});
   folder_.refresh(plan_);
   EXPECT_TRUE(overview(plan_, folder_, {}, digests_).failures.empty());
+}
+
+TEST_F(StudyFolderTest, MergesAtTheSameTimeKeepTheResultsOfAll) {
+  std::vector<StudyFolder> folders;  // all have read that nothing is merged
+  for (size_t i = 0; i < plan_.cells().size(); ++i) folders.emplace_back(folder_.path());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const fs::path scores = temporary_ / fmt::format("scores-{}.jsonl", i);
+    write_scores(scores, {plan_.cells()[i].label});
+    threads.emplace_back([&folder = folders[i], scores] { folder.merge({scores}); });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(StudyFolder(folder_.path()).merged().size(), plan_.cells().size());
+}
+
+TEST_F(StudyFolderTest, TheOverviewCountsOnlySeedsThatTheFilterTakes) {
+  const auto left = [&](const std::vector<std::string>& conditions) {
+    return overview(plan_, folder_, CellFilter(conditions), digests_).total.left;
+  };
+  EXPECT_EQ(left({"kind=finetune"}), testing::kSmallStudyFinetunings);
+  EXPECT_EQ(left({"kind=finetune", "seed=1"}), 8);  // both learning rates
+  EXPECT_EQ(left({"kind=finetune", "seed=2"}), 4);
 }
 
 }  // namespace

@@ -10,17 +10,31 @@
 #include "convseq/base/file/system_error.h"
 
 namespace convseq {
+namespace {
 
-std::optional<CellLock> CellLock::try_to_get(const std::filesystem::path& file) {
+// The descriptor of the locked file; -1 if another process holds it.
+int open_locked(const std::filesystem::path& file, int operation) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) fail_to("create", file);
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(descriptor, operation) != 0) {
     const int why = errno;
+    if (why == EINTR) continue;
     ::close(descriptor);
     if (why != EWOULDBLOCK) fail_to("lock", file, why);
-    return std::nullopt;
+    return -1;
   }
-  return CellLock(descriptor);
+  return descriptor;
+}
+
+}  // namespace
+
+std::optional<CellLock> CellLock::try_to_get(const std::filesystem::path& file) {
+  const int descriptor = open_locked(file, LOCK_EX | LOCK_NB);
+  return descriptor < 0 ? std::nullopt : std::optional(CellLock(descriptor));
+}
+
+CellLock CellLock::wait_for(const std::filesystem::path& file) {
+  return CellLock(open_locked(file, LOCK_EX));
 }
 
 bool CellLock::is_held(const std::filesystem::path& file) {

@@ -11,6 +11,7 @@ namespace convseq {
 class CellLock {
  public:
   static std::optional<CellLock> try_to_get(const std::filesystem::path& file);
+  static CellLock wait_for(const std::filesystem::path& file);  // until its holder releases it
   static bool is_held(const std::filesystem::path& file);
 
   void sign() const;  // writes the id of this process into the file, for people who look there

@@ -84,13 +84,18 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
   }
   for (const StudyPlan::Group& group : plan.groups()) {
     const Cell& first = *plan.find(group.first_runs.front());
-    if (group.chosen || group.failed || !filter.takes(first)) continue;
+    if (group.chosen || group.failed) continue;
     // A group of several parts is counted once, in its first part.
     if (first.label.parts.front() != group.part) continue;
+    int64_t coming = 0;
+    Cell other = first;
+    for (other.label.seed = 2; other.label.seed <= group.seeds; ++other.label.seed) {
+      if (filter.takes(other)) ++coming;
+    }
     PartOverview& part = part_of(group.part);
-    part.finetunings += group.seeds - 1;
-    part.left += group.seeds - 1;
-    count(costs.of(first), true, group.seeds - 1, part);
+    part.finetunings += coming;
+    part.left += coming;
+    count(costs.of(first), true, coming, part);
   }
   for (const PartOverview& part : all.parts) add(part, all.total);
   all.total.part = "total";
@@ -113,7 +118,12 @@ std::string StudyOverview::plan_text() const {
       "minutes are those of cells run one after another; pre-trained models take "
       "{}\n",
       short_bytes(disk_bytes));
+  return text + missing_text();
+}
+
+std::string StudyOverview::missing_text() const {
   constexpr size_t kShown = 5;
+  std::string text;
   for (size_t i = 0; i < std::min(missing_data.size(), kShown); ++i) {
     text += "missing: " + missing_data[i] + "\n";
   }
@@ -135,7 +145,7 @@ std::string StudyOverview::status_text() const {
   line(total);
   for (const std::string& cell : running) text += "running: " + cell + "\n";
   for (const std::string& failure : failures) text += "failed: " + failure + "\n";
-  return text;
+  return text + missing_text();
 }
 
 Json StudyOverview::to_json() const {

@@ -30,6 +30,9 @@ struct StudyOverview {
   std::string plan_text() const;    // what there is to do, and its cost
   std::string status_text() const;  // how far it is
   Json to_json() const;
+
+ private:
+  std::string missing_text() const;
 };
 
 StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const CellFilter& filter,

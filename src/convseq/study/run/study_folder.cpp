@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "convseq/base/file/system_error.h"
+#include "convseq/study/run/cell_lock.h"
 
 namespace convseq {
 namespace fs = std::filesystem;
@@ -156,6 +157,10 @@ std::map<std::string, CellResult> StudyFolder::local_results() const {
 }
 
 MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
+  fs::create_directories(path_ / "slots");
+  const CellLock lock = CellLock::wait_for(path_ / "slots" / "merge");
+  merged_time_ = {};  // another process may have merged within one tick of the file's clock
+  read_merged();
   MergeReport report;
   const std::map<std::string, CellResult> here = local_results();
   const auto take = [&](const CellResult& result, const fs::path& source) {

@@ -46,7 +46,7 @@ class StudyFolder {
   void forget_failure(const std::string& id);
 
   // Takes in the results of other folders or scores.jsonl files. Of two results of a cell the older
-  // is kept. Different inputs for the same id are an Error.
+  // is kept. Different inputs for the same id are an Error. Waits for a merge of another process.
   MergeReport merge(const std::vector<std::filesystem::path>& sources);
   const std::map<std::string, CellResult>& merged() const { return merged_; }
 
