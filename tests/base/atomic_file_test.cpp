@@ -1,6 +1,8 @@
 #include "convseq/base/file/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "convseq/base/error.h"
 #include "convseq/base/file/json_file.h"
@@ -87,6 +89,23 @@ TEST(AtomicFolder, FillsTheFolderBehindALink) {
   });
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(read_text_file(folder / "real" / "name"), "new");
+}
+
+TEST(Unfinished, IsRemovedWhereItsWriterIsDead) {
+  TempFolder folder;
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ::waitpid(dead, nullptr, 0);
+  const auto name = [](const char* file, pid_t writer) {
+    return fmt::format("{}.convseq-tmp-{}", file, writer);
+  };
+  for (const pid_t writer : {dead, ::getpid()}) {
+    folder.file(name("a", writer), "");
+    folder.file(name("b", writer), "");
+  }
+  remove_abandoned(folder / "a");
+  EXPECT_FALSE(fs::exists(folder / name("a", dead)));
+  EXPECT_EQ(entries(folder.path()), 3u);
 }
 
 TEST(Unfinished, IsRemovedAndWhatWasAboutToBeReplacedComesBack) {

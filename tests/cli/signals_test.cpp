@@ -120,6 +120,25 @@ TEST_F(Signals, EndAPredictionThatWaitsForInput) {
   ::close(open_end);
 }
 
+TEST_F(Signals, EndAFinetuningThatReadsItsData) {
+  const fs::path model = testing::model_for_prediction(work);
+  work.file("task.json", R"({"name": "claims", "files": {"train": "train.jsonl"},
+      "source": "claim: {text}", "target": "{label}", "labels": ["yes", "no"],
+      "metrics": ["accuracy"], "max_source_tokens": 90, "max_target_tokens": 5})");
+  ASSERT_EQ(::mkfifo(in("train.jsonl").c_str(), 0600), 0);
+  int open_end = -1;
+  const auto reads = [&] {  // a pipe without a reader cannot be opened
+    open_end = ::open(in("train.jsonl").c_str(), O_WRONLY | O_NONBLOCK);
+    return open_end >= 0;
+  };
+  const auto command =
+      fmt::format("finetune --from {} --task {} --data {} --out {} --quiet", model.string(),
+                  in("task.json"), work.path().string(), in("run"));
+  EXPECT_EQ(stopped(command, reads, SIGTERM), 130);
+  EXPECT_EQ(output(), "convseq: " + in("run") + ": stopped while it read the data\n");
+  ::close(open_end);
+}
+
 TEST_F(Signals, AreNotNeededWhereTheDiskIsFullAndTheInputWaits) {
   const fs::path model = testing::model_for_prediction(work);
   ASSERT_EQ(::mkfifo(in("fifo").c_str(), 0600), 0);

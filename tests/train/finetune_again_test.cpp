@@ -1,5 +1,6 @@
 // Fine-tuning in a folder that an earlier run of the same or another command has left.
 
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -127,6 +128,18 @@ TEST_F(FinetuningAgain, AStopDuringTheEvaluationLeavesAModelThatTheSameCallEvalu
   EXPECT_TRUE(done.training.finished());
   EXPECT_EQ(done.training.step, 12);
   EXPECT_TRUE(fs::exists(run.out / "evaluation.json"));
+}
+
+TEST_F(FinetuningAgain, KeepsTheSpeedThatTrainingHad) {
+  const auto run = options("run");
+  finetune(run);
+  const Json first = read_json_file(run.out / "evaluation.json");
+  EXPECT_GT(first.at("source_tokens_per_second"), 0.0);
+  EXPECT_FALSE(finetune(run).to_json().contains("source_tokens_per_second"));
+  EXPECT_EQ(read_json_file(run.out / "evaluation.json"), first);
+  std::ofstream(run.out / "evaluation.json") << "broken";
+  finetune(run);
+  EXPECT_EQ(read_json_file(run.out / "evaluation.json")["evaluation"], first["evaluation"]);
 }
 
 TEST_F(FinetuningAgain, CountsTheWorkOfAllItsParts) {

@@ -7,6 +7,7 @@
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/task_flags.h"
 #include "convseq/cli/options/training_flags.h"
+#include "convseq/cli/signals.h"
 #include "convseq/eval/report_text.h"
 #include "convseq/spec/presets.h"
 
@@ -63,7 +64,12 @@ void run(FinetuneFlags& flags) {
   set_weights(flags.class_weights, options);
   options.task = task_of(flags.task, remembered_task(options.from));
   BadLines bad_lines(flags.task.on_bad_line);
-  options.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
+  const auto stop_reading = [&options] {
+    throw_if_interrupted("{}: stopped while it read the data", options.out.string());
+    return false;
+  };
+  options.reader = {.data = flags.task.data,
+                    .lines = {.bad_lines = &bad_lines, .stop = stop_reading}};
   run_training(flags.training, options, [&](Communicator& communicator) -> TrainingReport {
     const FinetuneSummary done = finetune(options, communicator);
     Json json = done.to_json();

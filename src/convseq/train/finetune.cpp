@@ -171,14 +171,12 @@ FinetuneOptions with_limits(FinetuneOptions options, const TaskSplit& train) {
   return options;
 }
 
-struct StoppedInEvaluation {};
-
 // A run on disk may be stopped after each batch: the same call evaluates it again.
 LengthBatchOptions evaluation_batches(const FinetuneOptions& options) {
   LengthBatchOptions batches = options.batches;
   if (!options.in_memory) {
     batches.on_batch = [&options](size_t) {
-      if (options.stop()) throw StoppedInEvaluation();
+      if (options.stop()) throw Stopped("evaluation");
     };
   }
   return batches;
@@ -214,6 +212,20 @@ void evaluate_splits(const FinetuneOptions& options, Engine& engine, const Token
       answer(name, split);
     }
   }
+}
+
+// Called again, a finished run is evaluated again: what its training measured stays in the file.
+void write_evaluation(const std::filesystem::path& file, const FinetuneSummary& summary) {
+  Json json = summary.to_json();
+  if (summary.training.pace.source_tokens == 0 && std::filesystem::exists(file)) {
+    try {
+      Json known = read_json_file(file);
+      known.update(json);
+      json = std::move(known);
+    } catch (const std::exception&) {  // a broken file is replaced
+    }
+  }
+  write_json_file(file, json);
 }
 
 }  // namespace
@@ -264,8 +276,8 @@ FinetuneSummary finetune(const FinetuneOptions& given, Communicator& communicato
   if (communicator.rank() == 0) {
     try {
       evaluate_splits(options, engine, tokenizer, splits.validation, summary);
-      if (!options.in_memory) write_json_file(options.out / "evaluation.json", summary.to_json());
-    } catch (const StoppedInEvaluation&) {
+      if (!options.in_memory) write_evaluation(options.out / "evaluation.json", summary);
+    } catch (const Stopped&) {  // by a batch, or by the reader of a split
       summary.training.end = TrainingEnd::Stopped;
     }
   }

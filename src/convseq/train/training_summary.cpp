@@ -43,10 +43,12 @@ Json TrainingSummary::to_json() const {
                {"source_tokens", source_tokens},
                {"skipped_steps", skipped_steps},
                {"seconds", seconds},
-               {"loss", loss},
-               {"source_tokens_per_second", pace.tokens_per_second()},
-               {"flop_utilisation", pace.utilisation()},
-               {"peak_memory_bytes", pace.peak_memory_bytes}};
+               {"loss", loss}};
+  if (pace.source_tokens > 0) {  // a finished run that is called again trains nothing
+    json["source_tokens_per_second"] = pace.tokens_per_second();
+    json["flop_utilisation"] = pace.utilisation();
+    json["peak_memory_bytes"] = pace.peak_memory_bytes;
+  }
   if (best_validation) json["best_validation"] = *best_validation;
   if (captures.captures > 0) {
     json["captured_steps"] = {{"shapes", captures.captures},

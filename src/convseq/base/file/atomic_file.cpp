@@ -1,11 +1,13 @@
 #include "convseq/base/file/atomic_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 #include <vector>
 
@@ -136,6 +138,20 @@ void write_folder_atomically(const fs::path& given,
 
 bool is_unfinished(const fs::path& path) {
   return name_before(path, kNew) || name_before(path, kOld);
+}
+
+void remove_abandoned(const fs::path& path) {
+  const std::string prefix = path.filename().string() + std::string(kNew);
+  const fs::path folder = path.parent_path();
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    if (name_before(entry.path(), kNew) != path.filename().string()) continue;
+    const std::string name = entry.path().filename().string();
+    const pid_t writer = std::atoi(name.c_str() + prefix.size());
+    if (::kill(writer, 0) != 0 && errno == ESRCH) found.push_back(entry.path());
+  }
+  for (const fs::path& each : found) fs::remove_all(each, error);
 }
 
 void remove_unfinished(const fs::path& folder) {

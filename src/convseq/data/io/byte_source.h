@@ -20,7 +20,8 @@ std::string uncompressed_extension(const std::filesystem::path& file);
 // their first bytes, several members or frames in a row included).
 class ByteSource {
  public:
-  // `stop` is asked while a pipe or terminal has nothing to read; true: as if it had ended.
+  // `stop` is asked before each read, and while a pipe or terminal has nothing to read; true: as if
+  // it had ended.
   using Stop = std::function<bool()>;
   static std::unique_ptr<ByteSource> open(const std::filesystem::path& path, Stop stop = {});
   virtual ~ByteSource() = default;

@@ -65,6 +65,7 @@ void write_packed_file(const std::vector<PackedPart>& parts, const PackedFileOpt
   // Temporary names differ between processes, not between threads.
   static std::mutex one_writer;
   const std::scoped_lock lock(one_writer);
+  remove_abandoned(options.path);
   AtomicFile file(options.path);
   file.write(std::vector<std::byte>(kHeaderBytes));
   std::vector<uint32_t> sums;
