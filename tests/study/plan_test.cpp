@@ -151,9 +151,11 @@ TEST(FinetuneSettings, DropoutIsWrittenOnlyWhereItIsSetAndRefusedOutsideItsRange
   EXPECT_FALSE(settings_of(Json::object()).to_json().contains("dropout"));  // ids of old cells stay
   EXPECT_EQ(settings_of({{"dropout", 0.1}}).to_json().at("dropout"), 0.1);
   for (const double wrong : {-0.1, 1.0}) {
-    EXPECT_EQ(message_of<Error>([&] { settings_of({{"dropout", wrong}}); }),
-              fmt::format("finetuning: dropout is {}; allowed: 0 up to, but not including, 1",
-                          wrong));
+    EXPECT_EQ(
+        message_of<Error>([&] {
+          settings_of({{"dropout", wrong}});
+        }),
+        fmt::format("finetuning: dropout is {}; allowed: 0 up to, but not including, 1", wrong));
   }
 }
 
