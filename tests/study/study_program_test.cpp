@@ -346,9 +346,21 @@ TEST_F(StudyProgram, AScoreThatIsNotReproducedStopsTheRun) {
   }
   const fs::path wrong = folder_.file("wrong.jsonl", text);
   EXPECT_EQ(testing::run_shell(line("merge", out, wrong.string())).exit_code, 0);
-  const Outcome outcome = run(out);
-  EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
-  EXPECT_NE(outcome.output.find("not reproduced"), std::string::npos) << outcome.output;
+  for (const char* how : {"", "--jobs 2", ""}) {
+    const Outcome outcome = run(out, how);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_NE(outcome.output.find("not reproduced"), std::string::npos) << outcome.output;
+    EXPECT_EQ(outcome.output.find("worker"), std::string::npos) << outcome.output;
+  }
+}
+
+TEST_F(StudyProgram, AWorkerReproducesAScoreBeforeTheOthersBegin) {
+  const fs::path out = folder_ / "out", scores_file = finished() / "out" / "scores.jsonl";
+  EXPECT_EQ(testing::run_shell(line("merge", out, scores_file.string())).exit_code, 0);
+  const Outcome outcome = run(out, "--jobs 2");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("reproduced: finetune"), std::string::npos) << outcome.output;
+  EXPECT_EQ(run(out, "--jobs 2").output.find("reproduced"), std::string::npos);
 }
 
 TEST_F(StudyProgram, TwoScoresOfACellAreReportedWithBothValues) {

@@ -131,33 +131,10 @@ CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const Tim
            .stop = [limit] { return interrupted() || limit.must_end(); }}};
 }
 
-void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
-  const fs::path record = open.check_record();
-  const bool from_elsewhere = !open.folder.merged().empty() && !fs::exists(record);
-  if (flags.no_check || flags.worker || (!flags.check && !from_elsewhere)) return;
-  const WorkerOptions options = worker_options(flags, open);
-  CellRunner runner = make_runner(flags, open, options.limit);
-  log::set_level(log::Level::Warning);
-  const auto found = reproduce_a_cell(open.plan, open.folder, runner, options);
-  log::set_level(log::Level::Info);
-  if (!found) {
-    log::warning("no stored result of a run from scratch to reproduce");
-    return;
-  }
-  if (!found->holds()) {
-    throw Error("not reproduced: " + found->describe(), Error::Cause::Failure);
-  }
-  log::info("reproduced: {}", found->describe());
-  write_json_file(record, {{"cell", found->cell},
-                           {"metric", found->metric},
-                           {"stored", found->stored},
-                           {"again", found->again},
-                           {"tolerance", found->tolerance},
-                           {"commit", kCommit}});
-}
+enum class Work { Cells, Check };
 
 // This program again, as one worker.
-std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy& open) {
+std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy& open, Work work) {
   std::vector<std::string> command = {fs::read_symlink("/proc/self/exe").string(),
                                       "study",
                                       "run",
@@ -177,16 +154,17 @@ std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy
   add("--grace", fmt::format("{}", flags.grace));
   for (const std::string& condition : flags.only) add("--only", condition);
   if (flags.keep_models) command.emplace_back("--keep-models");
+  if (work == Work::Check) command.emplace_back("--check");
   return command;
 }
 
-void run_pool(const StudyFlags& flags, OpenStudy& open) {
+void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
   const int64_t each = std::max<int64_t>(1, hardware_threads() / flags.jobs);
   const std::string threads = std::to_string(each);
   ::setenv("OMP_NUM_THREADS", threads.c_str(), /*overwrite=*/0);
   const int worst = run_workers(open.folder, open.plan,
-                                {.command = [&] { return worker_command(flags, open); },
-                                 .workers = flags.jobs,
+                                {.command = [&] { return worker_command(flags, open, work); },
+                                 .workers = work == Work::Check ? 1 : flags.jobs,
                                  .limit = open.limit,
                                  .interrupted = interrupted,
                                  .each_minute = [&] { open.write_scores(); }});
@@ -201,17 +179,59 @@ void run_one_worker(const StudyFlags& flags, OpenStudy& open) {
   work_on(open.plan, open.folder, runner, options);
 }
 
+void compute_check(const StudyFlags& flags, OpenStudy& open) {
+  const WorkerOptions options = worker_options(flags, open);
+  CellRunner runner = make_runner(flags, open, options.limit);
+  log::set_level(log::Level::Warning);
+  const auto found = reproduce_a_cell(open.plan, open.folder, runner, options);
+  log::set_level(log::Level::Info);
+  if (!found) {
+    if (!interrupted()) log::warning("no stored result of a run from scratch to reproduce");
+    return;
+  }
+  Json record = found->to_json();
+  record["commit"] = kCommit;
+  write_json_file(open.check_record(), record);
+}
+
+// With several jobs by a worker, so that this process keeps no GPU memory while they compute.
+void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
+  const fs::path record = open.check_record();
+  const auto known = [&] { return Reproduction::from_json(read_json_file(record)); };
+  const bool was_checked = fs::exists(record) && known().holds();
+  const bool from_elsewhere = !open.folder.merged().empty() && !was_checked;
+  if (flags.no_check || (!flags.check && !from_elsewhere)) return;
+  fs::remove(record);
+  if (flags.jobs > 1) {
+    run_pool(flags, open, Work::Check);
+  } else {
+    compute_check(flags, open);
+  }
+  if (!fs::exists(record)) return;
+  if (!known().holds()) {
+    throw Error("not reproduced: " + known().describe(), Error::Cause::Failure);
+  }
+  log::info("reproduced: {}", known().describe());
+}
+
 void run_study(const StudyFlags& flags) {
   OpenStudy open(flags, true);
   for (const std::string& file : open.digests.missing()) {
     fail("{}: no such data; {} names the folder that holds it", file, OptionName("data"));
   }
   end_on_signals();
+  if (flags.worker) {
+    (flags.check ? compute_check : run_one_worker)(flags, open);
+    return;
+  }
   if (flags.retry) open.forget_failures();  // of the runs at the chosen rates, too
   check_reproduction(flags, open);
   const bool work_left = !schedule(open.plan, open.folder, open.only).empty();
-  if (work_left) (flags.jobs > 1 ? run_pool : run_one_worker)(flags, open);
-  if (flags.worker) return;
+  if (work_left && flags.jobs > 1) {
+    run_pool(flags, open, Work::Cells);
+  } else if (work_left) {
+    run_one_worker(flags, open);
+  }
   open.write_scores();
   const StudyOverview overview = open.overview();
   print(flags, overview, overview.status_text());
@@ -258,7 +278,8 @@ void add_run_flags(CLI::App& command, StudyFlags& flags) {
   command.add_flag("--no-check", flags.no_check, "Do not compute a stored cell again")
       ->excludes(check);
   command.add_flag("--worker", flags.worker,
-                   "Work as one of several processes: no check and no table at the end");
+                   "Work as one of several processes, without a table at the end; with --check: "
+                   "only check");
 }
 
 CLI::App* add_subcommand(CLI::App& study, const std::string& name, const std::string& description,

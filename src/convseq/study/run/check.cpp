@@ -43,6 +43,22 @@ std::string Reproduction::describe() const {
                      again, tolerance);
 }
 
+Json Reproduction::to_json() const {
+  return {{"cell", cell},
+          {"metric", metric},
+          {"stored", stored},
+          {"again", again},
+          {"tolerance", tolerance}};
+}
+
+Reproduction Reproduction::from_json(const Json& json) {
+  return {.cell = json.at("cell"),
+          .metric = json.at("metric"),
+          .stored = json.at("stored"),
+          .again = json.at("again"),
+          .tolerance = json.at("tolerance")};
+}
+
 std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folder,
                                              CellRunner& runner, const WorkerOptions& options) {
   folder.refresh(plan);

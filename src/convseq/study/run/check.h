@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "convseq/base/file/json_file.h"
 #include "convseq/study/run/run_cell.h"
 #include "convseq/study/run/worker.h"
 
@@ -16,6 +17,8 @@ struct Reproduction {
 
   bool holds() const;
   std::string describe() const;
+  Json to_json() const;
+  static Reproduction from_json(const Json& json);
 };
 
 // Computes the quickest fine-tuning run from scratch that has a stored result again, with the cells
