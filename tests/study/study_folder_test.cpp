@@ -84,6 +84,28 @@ TEST_F(StudyFolderTest, AMergedResultMakesUpForAFailureThatNothingNeeds) {
   EXPECT_TRUE(overview(plan_, folder_, {}, digests_).failures.empty());
 }
 
+TEST_F(StudyFolderTest, AMergedPretrainingIsComputedWhereItIsAskedForAndRunsNeedItsModel) {
+  const auto wanted = [&](const std::vector<std::string>& conditions) {
+    const auto cells = schedule(plan_, folder_, CellFilter(conditions));
+    return std::ranges::count_if(
+        cells, [](const ScheduledCell& each) { return each.cell->kind() == CellKind::Pretrain; });
+  };
+  const fs::path scores = temporary_ / "scores.jsonl";
+  const auto merge = [&](CellKind kind) {
+    std::vector<CellResult> results;
+    for (const Cell& cell : plan_.cells()) {
+      if (cell.kind() == kind) results.push_back(cell.label);
+    }
+    write_scores(scores, results);
+    folder_.merge({scores});
+  };
+  merge(CellKind::Pretrain);
+  EXPECT_EQ(wanted({"kind=pretrain"}), testing::kSmallStudyPretrainings);
+  EXPECT_EQ(wanted({"start=scratch"}), 0);
+  merge(CellKind::Finetune);
+  EXPECT_EQ(wanted({"kind=pretrain"}), 0);
+}
+
 TEST_F(StudyFolderTest, MergesAtTheSameTimeKeepTheResultsOfAll) {
   std::vector<StudyFolder> folders;  // all have read that nothing is merged
   for (size_t i = 0; i < plan_.cells().size(); ++i) folders.emplace_back(folder_.path());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "convseq/base/contains.h"
 #include "convseq/base/memory.h"
 #include "convseq/study/run/cell_lock.h"
 
@@ -25,13 +24,6 @@ void count(const CellCost& cost, bool left, int64_t times, PartOverview& part) {
   part.steps += n * cost.steps;
   part.seconds += n * cost.seconds;
   if (left) part.seconds_left += n * cost.seconds;
-}
-
-// A result of another machine makes up for a failure here, unless a cell needs the files.
-bool is_needed(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder) {
-  return std::any_of(plan.cells().begin(), plan.cells().end(), [&](const Cell& other) {
-    return !folder.is_done(other.id()) && contains(other.needs, cell.id());
-  });
 }
 
 void add(const PartOverview& part, PartOverview& total) {
@@ -69,7 +61,8 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     PartOverview& part = part_of(cell.label.parts.front());
     const CellResult* failure = folder.failure(cell.id());
     const bool done = folder.is_done(cell.id());
-    const bool failed = failure != nullptr && (!done || is_needed(cell, plan, folder));
+    // A result of another machine makes up for a failure here, unless a cell needs the files.
+    const bool failed = failure != nullptr && (!done || has_work_left(cell, plan, folder));
     const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
     if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);

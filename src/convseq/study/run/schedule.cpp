@@ -138,11 +138,20 @@ std::set<std::string> CellFilter::with_needs(const StudyPlan& plan) const {
   return ids;
 }
 
+bool has_work_left(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder) {
+  return std::ranges::any_of(plan.cells(), [&](const Cell& other) {
+    return contains(other.needs, cell.id()) && !folder.is_done(other.id());
+  });
+}
+
 std::vector<ScheduledCell> schedule(const StudyPlan& plan, const StudyFolder& folder,
                                     const CellFilter& filter) {
   Scheduler scheduler(plan, folder);
   for (const Cell& cell : plan.cells()) {
-    if (filter.takes(cell) && !folder.is_done(cell.id())) scheduler.want(cell);
+    if (!filter.takes(cell)) continue;
+    const bool lacks_files = filter.names("kind") && cell.kind() != CellKind::Finetune &&
+                             !folder.has_files(cell.id()) && has_work_left(cell, plan, folder);
+    if (lacks_files || !folder.is_done(cell.id())) scheduler.want(cell);
   }
   return scheduler.in_order();
 }

@@ -19,6 +19,7 @@ class CellFilter {
   bool takes(const Cell& cell) const;
   std::set<std::string> with_needs(const StudyPlan& plan) const;  // ids of these and what they need
   void refuse_unknown(const StudyPlan& plan) const;               // a value that no cell has
+  bool names(const std::string& property) const { return allowed_.contains(property); }
 
  private:
   std::map<std::string, std::set<std::string>> allowed_;
@@ -35,9 +36,13 @@ inline constexpr auto kEnumNames<CellState> = std::to_array<EnumName<CellState>>
     {CellState::Waiting, "waiting"},  // for a cell that it needs
 });
 
+// Whether a cell that is still to be computed needs the files of this one.
+bool has_work_left(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder);
+
 // The cells that are still to be computed, in order, with their states: those that the filter
 // takes, and the cells whose files they need. A pre-training whose result came from another machine
-// is computed again only if a fine-tuning run needs its model.
+// is computed again only if a fine-tuning run needs its model: one that the filter takes, or any
+// where the filter names kinds of cells ("kind=pretrain").
 struct ScheduledCell {
   const Cell* cell = nullptr;
   CellState state = CellState::Waiting;
