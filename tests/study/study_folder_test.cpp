@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
+#include "convseq/study/run/check.h"
 #include "convseq/study/run/overview.h"
 #include "convseq/study/run/schedule.h"
 #include "small_study.h"
@@ -104,6 +106,13 @@ TEST_F(StudyFolderTest, AMergedPretrainingIsComputedWhereItIsAskedForAndRunsNeed
   EXPECT_EQ(wanted({"start=scratch"}), 0);
   merge(CellKind::Finetune);
   EXPECT_EQ(wanted({"kind=pretrain"}), 0);
+}
+
+TEST(Reproduction, OfAScoreThatIsNoNumberDoesNotHold) {
+  Reproduction found{.metric = "accuracy", .stored = 0.5, .again = 0.5};
+  EXPECT_TRUE(Reproduction::from_json(found.to_json()).holds());
+  found.again = std::nan("");
+  EXPECT_FALSE(Reproduction::from_json(parse_json(found.to_json().dump())).holds());
 }
 
 TEST_F(StudyFolderTest, MergesAtTheSameTimeKeepTheResultsOfAll) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -11,6 +12,7 @@
 #include "convseq/cli/options/options.h"
 #include "convseq/cli/options/training_flags.h"
 #include "convseq/cli/signals.h"
+#include "convseq/kernels/device.h"
 #include "convseq/study/run/check.h"
 #include "convseq/study/run/overview.h"
 #include "convseq/study/run/score_table.h"
@@ -121,10 +123,18 @@ WorkerOptions worker_options(const StudyFlags& flags, const OpenStudy& open) {
           .pool = flags.worker ? PoolLink::inherited() : PoolLink()};
 }
 
+// A worker that a shared GPU refuses must not go on by the CPU, hours long and with other numerics.
+torch::Device device_of_cells(DeviceChoice choice) {
+  const std::string problem = kernels::cuda_problem();
+  require(choice == DeviceChoice::Cpu || problem.empty(),
+          "the GPU cannot be used: {}; --device cpu computes without it", problem);
+  return device_of(choice);
+}
+
 CellRunner make_runner(const StudyFlags& flags, const OpenStudy& open, const TimeLimit& limit) {
   return {open.plan,
           open.folder,
-          {.device = device_of(flags.device),
+          {.device = device_of_cells(flags.device),
            .commit = kCommit,
            .threads = hardware_threads(),
            .keep_models = flags.keep_models,
@@ -179,39 +189,55 @@ void run_one_worker(const StudyFlags& flags, OpenStudy& open) {
   work_on(open.plan, open.folder, runner, options);
 }
 
-void compute_check(const StudyFlags& flags, OpenStudy& open) {
+std::optional<Reproduction> check_here(const StudyFlags& flags, OpenStudy& open) {
   const WorkerOptions options = worker_options(flags, open);
   CellRunner runner = make_runner(flags, open, options.limit);
   log::set_level(log::Level::Warning);
   const auto found = reproduce_a_cell(open.plan, open.folder, runner, options);
   log::set_level(log::Level::Info);
-  if (!found) {
-    if (!interrupted()) log::warning("no stored result of a run from scratch to reproduce");
-    return;
+  if (!found && !interrupted() && !options.limit.must_end()) {
+    log::warning("no stored result of a run from scratch to reproduce");
   }
+  return found;
+}
+
+// What a worker found, for the process that started it.
+fs::path answer_to(const OpenStudy& open, pid_t process) {
+  return open.folder.path() / "slots" / fmt::format("check-{}.json", process);
+}
+
+std::optional<Reproduction> check_by_worker(const StudyFlags& flags, OpenStudy& open) {
+  const fs::path answer = answer_to(open, ::getpid());
+  fs::remove(answer);
+  run_pool(flags, open, Work::Check);
+  if (!fs::exists(answer)) return std::nullopt;
+  const auto found = Reproduction::from_json(read_json_file(answer));
+  fs::remove(answer);
+  return found;
+}
+
+// With several jobs by a worker, so that this process keeps no GPU memory while they compute.
+void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
+  const bool from_elsewhere = !open.folder.merged().empty() && !fs::exists(open.check_record());
+  if (flags.no_check || (!flags.check && !from_elsewhere)) return;
+  const auto found = (flags.jobs > 1 ? check_by_worker : check_here)(flags, open);
+  if (!found) return;
+  if (!found->holds()) {
+    throw Error("not reproduced: " + found->describe(), Error::Cause::Failure);
+  }
+  log::info("reproduced: {}", found->describe());
   Json record = found->to_json();
   record["commit"] = kCommit;
   write_json_file(open.check_record(), record);
 }
 
-// With several jobs by a worker, so that this process keeps no GPU memory while they compute.
-void check_reproduction(const StudyFlags& flags, OpenStudy& open) {
-  const fs::path record = open.check_record();
-  const auto known = [&] { return Reproduction::from_json(read_json_file(record)); };
-  const bool was_checked = fs::exists(record) && known().holds();
-  const bool from_elsewhere = !open.folder.merged().empty() && !was_checked;
-  if (flags.no_check || (!flags.check && !from_elsewhere)) return;
-  fs::remove(record);
-  if (flags.jobs > 1) {
-    run_pool(flags, open, Work::Check);
-  } else {
-    compute_check(flags, open);
+// One of several processes, for the one that started it.
+void work(const StudyFlags& flags, OpenStudy& open) {
+  if (!flags.check) {
+    run_one_worker(flags, open);
+  } else if (const auto found = check_here(flags, open)) {
+    write_json_file(answer_to(open, ::getppid()), found->to_json());
   }
-  if (!fs::exists(record)) return;
-  if (!known().holds()) {
-    throw Error("not reproduced: " + known().describe(), Error::Cause::Failure);
-  }
-  log::info("reproduced: {}", known().describe());
 }
 
 void run_study(const StudyFlags& flags) {
@@ -220,10 +246,7 @@ void run_study(const StudyFlags& flags) {
     fail("{}: no such data; {} names the folder that holds it", file, OptionName("data"));
   }
   end_on_signals();
-  if (flags.worker) {
-    (flags.check ? compute_check : run_one_worker)(flags, open);
-    return;
-  }
+  if (flags.worker) return work(flags, open);
   if (flags.retry) open.forget_failures();  // of the runs at the chosen rates, too
   check_reproduction(flags, open);
   const bool work_left = !schedule(open.plan, open.folder, open.only).empty();

@@ -145,11 +145,12 @@ void remove_abandoned(const fs::path& path) {
   const fs::path folder = path.parent_path();
   std::error_code error;
   std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    if (name_before(entry.path(), kNew) != path.filename().string()) continue;
-    const std::string name = entry.path().filename().string();
+  auto entry = fs::directory_iterator(folder.empty() ? "." : folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (name_before(entry->path(), kNew) != path.filename().string()) continue;
+    const std::string name = entry->path().filename().string();
     const pid_t writer = std::atoi(name.c_str() + prefix.size());
-    if (::kill(writer, 0) != 0 && errno == ESRCH) found.push_back(entry.path());
+    if (::kill(writer, 0) != 0 && errno == ESRCH) found.push_back(entry->path());
   }
   for (const fs::path& each : found) fs::remove_all(each, error);
 }

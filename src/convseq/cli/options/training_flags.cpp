@@ -66,6 +66,9 @@ void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
 
 // Why libtorch uses none of this machine's GPUs; empty: there is none.
 std::string why_no_gpu() {
+  if (const std::string problem = kernels::cuda_problem(); !problem.empty()) {
+    return "the GPU cannot be used: " + problem;
+  }
   const auto gpus = kernels::cuda_devices();
   if (gpus.empty()) return "";
   return fmt::format("libtorch cannot use the {}; see `convseq version`", gpus.front().name);

@@ -22,4 +22,11 @@ std::vector<CudaDevice> cuda_devices() {
   return devices;
 }
 
+std::string cuda_problem() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  const bool none = error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver;
+  return error == cudaSuccess || none ? "" : cudaGetErrorString(error);
+}
+
 }  // namespace convseq::kernels

@@ -24,10 +24,10 @@ const Cell* quickest_stored(const StudyPlan& plan, const StudyFolder& folder) {
   return quickest;
 }
 
-// Waits for other processes. Nothing if this one is interrupted meanwhile.
+// Waits for other processes. Nothing if this one is interrupted or out of time meanwhile.
 std::optional<CellLock> wait_for(const fs::path& file, const WorkerOptions& options) {
   fs::create_directories(file.parent_path());
-  while (!options.interrupted()) {
+  while (!options.interrupted() && !options.limit.must_end()) {
     if (auto lock = CellLock::try_to_get(file)) return lock;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
@@ -52,10 +52,14 @@ Json Reproduction::to_json() const {
 }
 
 Reproduction Reproduction::from_json(const Json& json) {
+  // JSON has no NaN: it is written as null.
+  const auto number = [&](const char* key) {
+    return json.at(key).is_null() ? std::nan("") : json.at(key).get<double>();
+  };
   return {.cell = json.at("cell"),
           .metric = json.at("metric"),
-          .stored = json.at("stored"),
-          .again = json.at("again"),
+          .stored = number("stored"),
+          .again = number("again"),
           .tolerance = json.at("tolerance")};
 }
 
@@ -78,6 +82,7 @@ std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folde
   const fs::path out = folder.path() / "check";
   const auto lock = wait_for(folder.path() / "slots" / "check", options);
   if (!lock) return std::nullopt;
+  fs::remove_all(out);  // of a process that was killed
   const auto again = runner.run(*cell, out);
   fs::remove_all(out);
   if (!again) return std::nullopt;

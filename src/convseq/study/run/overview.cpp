@@ -63,7 +63,9 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     const bool done = folder.is_done(cell.id());
     // A result of another machine makes up for a failure here, unless a cell needs the files.
     const bool failed = failure != nullptr && (!done || has_work_left(cell, plan, folder));
-    const bool running = !done && CellLock::is_held(folder.lock_file(cell.id()));
+    // Also one with a result of another machine, whose files are made here.
+    const bool running =
+        !folder.has_files(cell.id()) && CellLock::is_held(folder.lock_file(cell.id()));
     if (running) all.running.push_back(cell.name());
     if (failed) all.failures.push_back(cell.name() + ": " + failure->failed);
     if (!filter.takes(cell)) continue;  // only what stops others is of interest

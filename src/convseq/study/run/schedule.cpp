@@ -149,7 +149,7 @@ std::vector<ScheduledCell> schedule(const StudyPlan& plan, const StudyFolder& fo
   Scheduler scheduler(plan, folder);
   for (const Cell& cell : plan.cells()) {
     if (!filter.takes(cell)) continue;
-    const bool lacks_files = filter.names("kind") && cell.kind() != CellKind::Finetune &&
+    const bool lacks_files = filter.names("kind") && cell.kind() == CellKind::Pretrain &&
                              !folder.has_files(cell.id()) && has_work_left(cell, plan, folder);
     if (lacks_files || !folder.is_done(cell.id())) scheduler.want(cell);
   }

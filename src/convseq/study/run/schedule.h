@@ -42,7 +42,7 @@ bool has_work_left(const Cell& cell, const StudyPlan& plan, const StudyFolder& f
 // The cells that are still to be computed, in order, with their states: those that the filter
 // takes, and the cells whose files they need. A pre-training whose result came from another machine
 // is computed again only if a fine-tuning run needs its model: one that the filter takes, or any
-// where the filter names kinds of cells ("kind=pretrain").
+// where the filter asks for "kind=pretrain".
 struct ScheduledCell {
   const Cell* cell = nullptr;
   CellState state = CellState::Waiting;

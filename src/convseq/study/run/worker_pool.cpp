@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -30,11 +31,20 @@ pid_t start(const std::vector<std::string>& command, const WorkerLink& link) {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const pid_t parent = ::getpid();
+  // Until exec() the child has this process's handler, which would forget the signal.
+  sigset_t signals, before;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before);
   const pid_t child = ::fork();
   if (child != 0) {
-    if (child < 0) fail_to("start", command.front());
+    const int why = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (child < 0) fail_to("start", command.front(), why);
     return child;
   }
+  ::signal(SIGTERM, SIG_DFL);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // it ends cleanly when this process is killed
   if (::getppid() != parent) ::_exit(1);

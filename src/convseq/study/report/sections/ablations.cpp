@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "convseq/base/counted.h"
 #include "convseq/study/report/sections/comparison.h"
 
@@ -13,6 +15,15 @@ const System* unchanged(const Context& context, const Model& model, Start start,
   return other == nullptr ? nullptr : context.find(*other, start, task, kAblationQuestions);
 }
 
+// Of the first task that has scores of the model; null: none.
+const CellResult* pretraining_in(const Context& context, const Model& model) {
+  for (const std::string& task : context.tasks(kAblationQuestions)) {
+    const System* system = context.find(model, Start::Pretrained, task, kAblationQuestions);
+    if (system != nullptr) return context.pretraining_of(*system);
+  }
+  return nullptr;
+}
+
 // The mean difference of a model to the unchanged one, over the tasks that both have.
 std::string change_text(const Context& context, const Model& model, Start start) {
   std::vector<TaskPair> pairs;
@@ -23,17 +34,20 @@ std::string change_text(const Context& context, const Model& model, Start start)
   }
   if (pairs.empty()) return "";
   const Comparison found = compare(model, std::move(pairs));
-  return fmt::format("{} {} ({}{})", model.name, difference_text(found.mean),
-                     counted(found.tasks(), "task"), luck_text(found));
+  const CellResult* pretraining = pretraining_in(context, model);
+  const std::string tokens =
+      pretraining == nullptr
+          ? ""
+          : fmt::format(", {} tokens",
+                        short_count(static_cast<double>(pretraining->source_tokens)));
+  return fmt::format("{} {} ({}{}{})", model.name, difference_text(found.mean),
+                     counted(found.tasks(), "task"), tokens, luck_text(found));
 }
 
-// Of the first task that has scores of the model; null: none.
-const CellResult* pretraining_in(const Context& context, const Model& model) {
-  for (const std::string& task : context.tasks(kAblationQuestions)) {
-    const System* system = context.find(model, Start::Pretrained, task, kAblationQuestions);
-    if (system != nullptr) return context.pretraining_of(*system);
-  }
-  return nullptr;
+// Seeds of one budget differ by a few tokens.
+bool have_same_budget(const CellResult& a, const CellResult& b) {
+  const auto tokens = static_cast<double>(a.source_tokens);
+  return std::abs(tokens - static_cast<double>(b.source_tokens)) < 0.01 * tokens;
 }
 
 Table pretraining_table(const Context& context) {
@@ -46,6 +60,7 @@ Table pretraining_table(const Context& context) {
     if (own == nullptr) continue;
     const Model* plain = context.unchanged(*model);
     const CellResult* other = plain == nullptr ? nullptr : pretraining_in(context, *plain);
+    if (other != nullptr && !have_same_budget(*own, *other)) other = nullptr;
     table.rows.push_back({model->name, fmt::format("{}", fmt::join(model->changes, ", ")),
                           short_count(static_cast<double>(own->source_tokens)),
                           short_count(static_cast<double>(own->parameters)), fixed(own->nll, 3),

@@ -62,12 +62,12 @@ Table luck_table(const Context& context) {
   return table;
 }
 
-// Their losses stand in the table of the ablations; a plot of a dozen nearly equal curves more
-// could not be read.
+// Of changed models alone: their losses stand in the table of the ablations, and a plot with a
+// dozen nearly equal curves more could not be read.
 bool is_of_ablation(const Context& context, const CellResult& result) {
-  return std::ranges::any_of(context.input.parts, [&](const Part& part) {
-    return contains(result.parts, part.name) && part.asks(kAblationQuestions);
-  });
+  const Model* model = context.input.model(result.model);
+  return model != nullptr && !model->changes.empty() &&
+         contains(context.models(kAblationQuestions), model);
 }
 
 }  // namespace
