@@ -123,7 +123,8 @@ WorkerOptions worker_options(const StudyFlags& flags, const OpenStudy& open) {
           .pool = flags.worker ? PoolLink::inherited() : PoolLink()};
 }
 
-// A worker that a shared GPU refuses must not go on by the CPU, hours long and with other numerics.
+// A worker that a shared GPU refuses must not go on with the CPU, hours long and with other
+// numerics.
 torch::Device device_of_cells(DeviceChoice choice) {
   const std::string problem = kernels::cuda_problem();
   require(choice == DeviceChoice::Cpu || problem.empty(),
@@ -302,7 +303,7 @@ void add_run_flags(CLI::App& command, StudyFlags& flags) {
       ->excludes(check);
   command.add_flag("--worker", flags.worker,
                    "Work as one of several processes, without a table at the end; with --check: "
-                   "only check");
+                   "only compute a stored cell again");
 }
 
 CLI::App* add_subcommand(CLI::App& study, const std::string& name, const std::string& description,

@@ -16,7 +16,7 @@ struct CudaDevice {
 
 bool built_with_cuda();
 std::vector<CudaDevice> cuda_devices();  // empty without a GPU or a driver
-std::string
-cuda_problem();  // why CUDA cannot be used though there is a GPU; empty: it can, or none
+// Why CUDA cannot be used though there is a GPU; empty: it can, or there is none.
+std::string cuda_problem();
 
 }  // namespace convseq::kernels

@@ -23,11 +23,6 @@ Json curve_json(const Curve& curve) {
   return json;
 }
 
-// JSON has no NaN; it is written as null.
-double number_of(const Json& json) {
-  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 bool is_pair(const Json& json) { return json.is_array() && json.size() == 2; }
 
 Curve curve_from(const JsonObject& json, const std::string& key) {
@@ -90,6 +85,10 @@ auto sort_key(const CellResult& result) {
 }
 
 }  // namespace
+
+double number_of(const Json& json) {
+  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
 
 bool SplitResult::has_metric(const std::string& name) const {
   return std::any_of(metrics.begin(), metrics.end(),

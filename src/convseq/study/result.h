@@ -12,6 +12,9 @@
 
 namespace convseq {
 
+// JSON has no NaN; it is written as null.
+double number_of(const Json& json);
+
 enum class CellKind { Synth, Tokenizer, Shards, Pretrain, Finetune };
 template <>
 inline constexpr auto kEnumNames<CellKind> = std::to_array<EnumName<CellKind>>({

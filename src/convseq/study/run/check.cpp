@@ -52,14 +52,10 @@ Json Reproduction::to_json() const {
 }
 
 Reproduction Reproduction::from_json(const Json& json) {
-  // JSON has no NaN: it is written as null.
-  const auto number = [&](const char* key) {
-    return json.at(key).is_null() ? std::nan("") : json.at(key).get<double>();
-  };
   return {.cell = json.at("cell"),
           .metric = json.at("metric"),
-          .stored = number("stored"),
-          .again = number("again"),
+          .stored = number_of(json.at("stored")),
+          .again = number_of(json.at("again")),
           .tolerance = json.at("tolerance")};
 }
 

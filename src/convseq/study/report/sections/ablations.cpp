@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "convseq/base/counted.h"
 #include "convseq/study/report/sections/comparison.h"
 
@@ -36,18 +34,9 @@ std::string change_text(const Context& context, const Model& model, Start start)
   const Comparison found = compare(model, std::move(pairs));
   const CellResult* pretraining = pretraining_in(context, model);
   const std::string tokens =
-      pretraining == nullptr
-          ? ""
-          : fmt::format(", {} tokens",
-                        short_count(static_cast<double>(pretraining->source_tokens)));
+      pretraining == nullptr ? "" : fmt::format(", {} tokens", budget_of(*pretraining));
   return fmt::format("{} {} ({}{}{})", model.name, difference_text(found.mean),
                      counted(found.tasks(), "task"), tokens, luck_text(found));
-}
-
-// Seeds of one budget differ by a few tokens.
-bool have_same_budget(const CellResult& a, const CellResult& b) {
-  const auto tokens = static_cast<double>(a.source_tokens);
-  return std::abs(tokens - static_cast<double>(b.source_tokens)) < 0.01 * tokens;
 }
 
 Table pretraining_table(const Context& context) {
@@ -60,11 +49,10 @@ Table pretraining_table(const Context& context) {
     if (own == nullptr) continue;
     const Model* plain = context.unchanged(*model);
     const CellResult* other = plain == nullptr ? nullptr : pretraining_in(context, *plain);
-    if (other != nullptr && !have_same_budget(*own, *other)) other = nullptr;
+    if (other != nullptr && budget_of(*own) != budget_of(*other)) other = nullptr;
     table.rows.push_back({model->name, fmt::format("{}", fmt::join(model->changes, ", ")),
-                          short_count(static_cast<double>(own->source_tokens)),
-                          short_count(static_cast<double>(own->parameters)), fixed(own->nll, 3),
-                          other == nullptr ? kMissing : fixed(other->nll, 3),
+                          budget_of(*own), short_count(static_cast<double>(own->parameters)),
+                          fixed(own->nll, 3), other == nullptr ? kMissing : fixed(other->nll, 3),
                           other == nullptr ? kMissing : with_sign(own->nll - other->nll, 3)});
   }
   return table;

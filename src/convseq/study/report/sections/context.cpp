@@ -107,6 +107,10 @@ std::string luck_text(bool single) { return single ? fmt::format("; {}", kOnePre
 
 std::string luck_note(bool single) { return single ? fmt::format(" ({})", kOnePretraining) : ""; }
 
+std::string budget_of(const CellResult& pretraining) {
+  return short_count(static_cast<double>(pretraining.source_tokens));
+}
+
 std::vector<std::string> run_links(const std::vector<const System*>& systems) {
   std::vector<std::string> links;
   for (const System* system : systems) {

@@ -86,8 +86,7 @@ Section curve_section(const Context& context) {
     const std::string title = fmt::format(
         "{}{}{}", run_text(result),
         result.corpus.empty() || result.corpus == "main" ? "" : " on " + result.corpus, size);
-    std::string name =
-        fmt::format("{}, {} tokens", title, short_count(static_cast<double>(result.source_tokens)));
+    std::string name = fmt::format("{}, {} tokens", title, budget_of(result));
     if (runs.contains(name)) {  // with other settings it is another row
       const auto differences =
           json_differences(settings_in(runs[name].front()), settings_in(&result));

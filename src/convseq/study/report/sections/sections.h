@@ -48,6 +48,8 @@ bool has_single_pretraining(const std::vector<const System*>& systems);
 std::string luck_text(bool single);
 std::string luck_note(bool single);
 
+std::string budget_of(const CellResult& pretraining);  // "600M"; its seeds differ by a few tokens
+
 std::vector<std::string> run_links(const std::vector<const System*>& systems);  // those not null
 std::string title_of(Start start);           // as a reader calls it
 std::string sentence_start_of(Start start);  // the same at the beginning of a sentence
