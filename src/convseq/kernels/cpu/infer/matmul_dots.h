@@ -44,6 +44,33 @@ inline constexpr MatmulFormat kUnsignedRowFormat = {.weight_bytes = 1,
                                                     .input_multiple = kDotSteps * 4,
                                                     .element = RowElement::Uint8};
 
+// The lines of the output of a tile, R rows of Columns, fetched for writing one row per step: the
+// stores would wait until the lines are read, and the loads of the tile if all of them were asked
+// for at once.
+template <int R, int Columns>
+class OutputPrefetch {
+ public:
+  CONVSEQ_INLINE OutputPrefetch(const MatmulTask& task, int64_t row, int64_t column)
+      : at_(task.output.data + row * task.output.stride + column),
+        stride_(task.output.stride),
+        rows_left_(column + Columns <= task.columns.end ? R : 0) {}
+
+  CONVSEQ_INLINE void fetch_row() {
+    if (rows_left_ == 0) return;
+    unroll<(Columns + kLineFloats - 1) / kLineFloats>([&](auto i) CONVSEQ_LAMBDA {
+      __builtin_prefetch(at_ + i.kValue * kLineFloats, /*rw=*/1, /*locality=*/3);
+    });
+    at_ += stride_;
+    --rows_left_;
+  }
+
+ private:
+  static constexpr int kLineFloats = kLine / int64_t{sizeof(float)};
+  const float* at_;
+  int64_t stride_;
+  int rows_left_;
+};
+
 // Type: the sums, the instruction, and the epilogue.
 template <class Type, int R, int Panels>
 [[gnu::noinline]] void dot_tile(const MatmulTask& task, int64_t row, int64_t column,
@@ -62,7 +89,9 @@ template <class Type, int R, int Panels>
     return w + (vector / kDotVectors * weight_bytes + k) * kDotPanel +
            vector % kDotVectors * int64_t{sizeof(DotValues)};
   };
+  OutputPrefetch<R, kVectors * kLanes> output(task, row, column);
   for_steps<kDotSteps * kDotBytes>(weight_bytes, prefetch, [&](int64_t k) CONVSEQ_LAMBDA {
+    output.fetch_row();
     x.template for_steps<int32_t, kDotSteps>(k, [&](auto n, const auto& values) CONVSEQ_LAMBDA {
       DotValues weights[kVectors];
       unroll<kVectors>([&](auto v) CONVSEQ_LAMBDA {
