@@ -185,9 +185,10 @@ std::shared_ptr<const CpuModel> load_cpu_model(const fs::path& folder,
   const std::string made_for =
       fmt::format("{}-{}", kernels::cpu_level_name(model->level), name_of(model->type));
   // The level "baseline" is of every architecture.
-  PackedFileOptions file{.path = {},
-                         .key = fmt::format("for {} on {}\nfrom {}\n", made_for, architecture(),
-                                            model->stored->fingerprint())};
+  PackedFileOptions file{
+      .path = {},
+      .key = fmt::format("for {} on {}, as {:08x}\nfrom {}\n", made_for, architecture(),
+                         packing_checksum(packer.options()), model->stored->fingerprint())};
   if (options.keeps_packed_file) file.path = folder / fmt::format("packed-{}.bin", made_for);
   model->packed = std::make_unique<const PackedWeights>(packer.parts(), file);
   return model;

@@ -15,7 +15,8 @@ namespace {
 // The file: a page with the header, then the parts, each padded to kPackedAlignment bytes. The
 // header is text, filled up with zeros, and a checksum in its last bytes.
 constexpr size_t kHeaderBytes = 4096;
-// To be raised with every change of this format and of the kernels' packed layouts.
+// To be raised with every change of this format, of the order of the parts and of their computed
+// values; the key tells other packed layouts of matrices.
 constexpr int kVersion = 4;
 
 size_t padded(size_t bytes) {

@@ -105,9 +105,9 @@ std::string StoredWeights::fingerprint() const {
     sums.push_back(crc32_of(view.bytes.first(std::min(view.bytes.size(), kSample))));
   }
   require(stamp_.has_value(), "{}: cannot be read", path_.string());
-  return fmt::format("{} {}.{:09} {:08x} {:08x}", stamp_->bytes, stamp_->seconds,
-                     stamp_->nanoseconds, crc32_of(std::as_bytes(std::span(sums))),
-                     crc32_of(config_.to_json().dump()));
+  // Archives and container images keep whole seconds.
+  return fmt::format("{} {} {:08x} {:08x}", stamp_->bytes, stamp_->seconds,
+                     crc32_of(std::as_bytes(std::span(sums))), crc32_of(config_.to_json().dump()));
 }
 
 std::optional<StoredWeights::Stamp> StoredWeights::stamp_of(const fs::path& file) {

@@ -4,7 +4,22 @@
 #include <cstring>
 #include <utility>
 
+#include "convseq/base/checksum.h"
+
 namespace convseq {
+
+uint32_t packing_checksum(const WeightPackerOptions& options) {
+  // Odd sizes, so that panels are padded.
+  const kernels::PackedMatrixShape shape{
+      .outputs = 67, .inputs = 131, .type = options.type, .level = options.level};
+  std::vector<float> weights(static_cast<size_t>(shape.outputs * shape.inputs));
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<float>(i * 7919 % 257) / 16 - 8;
+  }
+  std::vector<std::byte> packed(static_cast<size_t>(kernels::packed_bytes(shape)));
+  kernels::pack_matrix(shape, weights.data(), packed.data());
+  return crc32_of(packed);
+}
 
 WeightPacker::WeightPacker(const StoredWeights& stored, const WeightPackerOptions& options)
     : stored_(stored), options_(options) {}

@@ -15,6 +15,9 @@ struct WeightPackerOptions {
   kernels::CpuLevel level{};
 };
 
+// A checksum of a small packed matrix: it changes with the layout and with how weights are rounded.
+uint32_t packing_checksum(const WeightPackerOptions& options);
+
 // Collects the weights that a model computes with, in the order in which they are packed. What is
 // passed by pointer is set once the weights have their place, so it must not move until then.
 class WeightPacker {
