@@ -214,6 +214,18 @@ TEST_F(PredictCommand, AThresholdMovesTheDecision) {
   expect_refused(file + " --threshold 0.5", "LABEL=0.5", plain);
 }
 
+TEST_F(PredictCommand, TakesThresholdsOfLabelsWithCommas) {
+  const std::string model =
+      model_for_prediction(folder_, "commas",
+                           {{"labels", {"yes, it is", "no"}}, {"positive_label", "yes, it is"}})
+          .string();
+  const std::string file =
+      folder_.file("a.txt", some_lines(5)).string() + " --output-format labels";
+  EXPECT_EQ(lines_of(predict(file + " --threshold 'yes, it is=0'", model))[4], "yes, it is");
+  EXPECT_EQ(lines_of(predict(file + " --threshold 'yes, it is=1'", model))[4], "no");
+  expect_refused(file + " --threshold 'yes, it'", "--threshold: yes, it", model);
+}
+
 TEST_F(PredictCommand, WritesTextWhereThereAreNoLabels) {
   const std::string model =
       model_for_prediction(folder_, "text", {{"labels", nullptr}, {"positive_label", nullptr}})

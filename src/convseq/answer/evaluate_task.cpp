@@ -1,5 +1,6 @@
 #include "convseq/answer/evaluate_task.h"
 
+#include "convseq/base/all_finite.h"
 #include "convseq/base/contains.h"
 
 namespace convseq {
@@ -29,6 +30,10 @@ void answer_by_scores(TaskAnswerer& answerer, const TaskSplit& split,
   const ClassScores scores = answerer.scores(split.sources, options.batches);
   result.calibration = options.calibration;
   if (options.fit.any()) {
+    for (size_t i = 0; i < scores.size(); ++i) {
+      require(all_finite(scores[i]), "{}: the model's scores of example {} are not finite",
+              answerer.task().name, i + 1);
+    }
     result.calibration =
         fit_calibration(options.fit, options.calibration,
                         {.task = answerer.task(), .examples = split.examples, .scores = scores});

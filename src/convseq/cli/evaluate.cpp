@@ -35,15 +35,14 @@ struct EvaluateFlags {
 };
 
 struct Evaluation {
-  Report report;
-  RowTotals rows;
-  Calibration calibration;
+  TaskSplit examples;
+  TaskEvaluation found;
 };
 
-// Every file that the split is read from.
+// Every file of the model and of the split.
 std::vector<std::filesystem::path> inputs_of(const EvaluateFlags& flags, const Task& task,
                                              const std::string& split) {
-  std::vector<std::filesystem::path> inputs;
+  std::vector<std::filesystem::path> inputs = files_of_model(flags.model);
   for (const auto& file : task.files_of(split)) {
     inputs.push_back(find_task_file(task, file, flags.task.data));
   }
@@ -58,15 +57,10 @@ void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
   for (const TokenIds& target : examples.targets)
     shape.target = std::max(shape.target, std::ssize(target));
   shape.rows = std::min(shape.rows, std::max<int64_t>(1, flags.batches.max_tokens / shape.source));
-  require_answer_memory(config, flags.engine, shape, flags.max_memory);
+  require_answer_memory(flags.model, config, flags.engine, shape, flags.max_memory);
 }
 
 Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
-  // What cannot be written is refused before anything is computed.
-  std::optional<OutputFile> predictions;
-  if (!flags.predictions.empty()) {
-    predictions.emplace(flags.predictions, inputs_of(flags, task, split));
-  }
   const Calibration stored = calibration_of(flags.calibration, flags.model, task);
   BadLines bad_lines(flags.task.on_bad_line);
   flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
@@ -75,7 +69,7 @@ Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
   TaskAnswerer answerer(*engine, tokenizer, task,
                         flags.by.value_or(usual_answer(engine->config(), task)));
-  const TaskSplit examples = read_split(task, split, tokenizer, flags.read);
+  TaskSplit examples = read_split(task, split, tokenizer, flags.read);
   require_memory_for(flags, engine->config(), examples);
 
   ExampleProgress progress(std::ssize(examples.examples), !flags.quiet,
@@ -96,14 +90,31 @@ Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   if (calibration.fit.any()) {
     found.calibration.fitted = fit_record(calibration, task, split, examples.examples.size());
   }
-  if (calibration.save) found.calibration.save(flags.model);
-  if (predictions) {
-    write_predictions(*predictions, examples, found);
-    predictions->commit();
+  return {.examples = std::move(examples), .found = std::move(found)};
+}
+
+void print_report(const EvaluateFlags& flags, const Task& task, const std::string& split,
+                  const Evaluation& evaluation) {
+  const auto& [examples, found] = evaluation;
+  // Answers that go to standard output stand there alone.
+  std::FILE* out = flags.predictions == "-" ? stderr : stdout;
+  if (!flags.json) {
+    fmt::print(out, "{}\n",
+               describe(title_of(flags.task, task, split), found.report, examples.totals));
+    if (const std::string text = describe(found.calibration); !text.empty()) {
+      fmt::print(out, "  calibration: {}\n", text);
+    }
+    return;
   }
-  return {.report = std::move(found.report),
-          .rows = examples.totals,
-          .calibration = std::move(found.calibration)};
+  Json json = to_json(found.report);
+  json["rows"] = examples.totals.to_json();
+  if (found.calibration != Calibration()) json["calibration"] = found.calibration.to_json();
+  json["model"] = flags.model.string();
+  json["task"] = task.name;
+  json["split"] = split;
+  json["files"] = Json::array();
+  for (const auto& file : task.files_of(split)) json["files"].push_back(file.string());
+  fmt::print(out, "{}\n", json.dump());
 }
 
 void run(EvaluateFlags& flags) {
@@ -127,25 +138,18 @@ void run(EvaluateFlags& flags) {
                             : flags.split.empty()       ? default_split(task)
                                                         : flags.split;
   task.files_of(split);  // refuses a split that is not there
-  const Evaluation found = evaluate(flags, task, split);
-  // Answers that go to standard output stand there alone.
-  std::FILE* out = flags.predictions == "-" ? stderr : stdout;
-  if (!flags.json) {
-    fmt::print(out, "{}\n", describe(title_of(flags.task, task, split), found.report, found.rows));
-    if (const std::string text = describe(found.calibration); !text.empty()) {
-      fmt::print(out, "  calibration: {}\n", text);
-    }
-    return;
+  // What cannot be written is refused before anything is computed.
+  std::optional<OutputFile> predictions;
+  if (!flags.predictions.empty()) {
+    predictions.emplace(flags.predictions, inputs_of(flags, task, split));
   }
-  Json json = to_json(found.report);
-  json["rows"] = found.rows.to_json();
-  if (found.calibration != Calibration()) json["calibration"] = found.calibration.to_json();
-  json["model"] = flags.model.string();
-  json["task"] = task.name;
-  json["split"] = split;
-  json["files"] = Json::array();
-  for (const auto& file : task.files_of(split)) json["files"].push_back(file.string());
-  fmt::print(out, "{}\n", json.dump());
+  const Evaluation evaluation = evaluate(flags, task, split);
+  print_report(flags, task, split, evaluation);
+  if (predictions) {
+    write_predictions(*predictions, evaluation.examples, evaluation.found);
+    predictions->commit();
+  }
+  if (flags.calibration.save) evaluation.found.calibration.save(flags.model);
 }
 
 }  // namespace
@@ -160,8 +164,9 @@ void add_evaluate(CLI::App& program) {
                       "Split to evaluate (default: test, else validation)");
   add_enum(
       *command, "--answer", flags->by,
-      "Prediction method (default: head for a model without a decoder, else labels if the task "
-      "has them, else greedy)");
+      "Prediction method: greedy = generated text, labels = the label that the decoder finds "
+      "likeliest, head = classification head (default: head for a model without a decoder, else "
+      "labels if the task has them, else greedy)");
   add_count(*command, "--limit", flags->read.limit, "Use only the first N examples (0 = all)",
             {.min = 0, .max = kMostRows});
   add_count(*command, "--batch", flags->batches.max_rows, "Batch size", {.max = kMostRows});

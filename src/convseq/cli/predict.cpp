@@ -20,6 +20,11 @@ namespace {
 
 constexpr const char* kStopped = "predict: stopped; nothing was written";
 
+// A signal stops what appears whole before it is there; what is written line by line has its lines.
+const char* stopped_message(const OutputFile& out) {
+  return out.appears_whole() ? kStopped : "predict: stopped";
+}
+
 struct PredictFlags {
   fs::path model;
   fs::path input = "-";
@@ -65,6 +70,20 @@ bool reads_sentinels(const fs::path& model, const ModelConfig& config, const Voc
   return !remembered_task(model) && config.vocab_size > words.sentinel(0);
 }
 
+// The values of --threshold, from what stands between its commas: a piece that is no value is the
+// beginning of a label with a comma.
+std::vector<std::string> thresholds_of(const std::vector<std::string>& pieces) {
+  std::vector<std::string> values;
+  std::string value;
+  for (const std::string& piece : pieces) {
+    value += (value.empty() ? "" : ",") + piece;
+    if (!named_number(value).has_equals && !parse_real(value)) continue;
+    values.push_back(std::exchange(value, {}));
+  }
+  if (!value.empty()) values.push_back(value);  // to be refused
+  return values;
+}
+
 // --threshold LABEL=P; P alone is of every label where labels are independent, else of the task's
 // positive label.
 Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKind kind) {
@@ -72,7 +91,7 @@ Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKi
   Calibration calibration = Calibration::load(flags.model);
   if (kind == LabelKind::Single) calibration.thresholds.clear();  // it has one at most
   constexpr RealRange kProbability{.max = 1};
-  for (const std::string& text : flags.thresholds) {
+  for (const std::string& text : thresholds_of(flags.thresholds)) {
     const NamedNumber given = named_number(text);
     if (given.has_equals) {
       calibration.thresholds[given.name] =
@@ -101,49 +120,35 @@ RowShard shard_of_flag(const std::string& text) {
   return {.index = count_of_flag("--shard", text.substr(0, slash), {.max = count}), .count = count};
 }
 
-// The rows of a file or pipe, window by window.
-PredictionTotals predict_file(const PredictFlags& flags, TextReader& reader,
-                              const TaskEncoder& encoder, Predictor& predictor, OutputFile& out,
-                              const PredictionFormat& format) {
-  const bool on_terminal = flags.out == "-" && ::isatty(STDOUT_FILENO) == 1;
+void ask() { std::fputs("> ", stderr); }
+
+// Window by window; in a dialogue on a terminal each line is answered at once. The first one was
+// asked for already, since opening the input reads its first bytes.
+PredictionTotals predict_all(const PredictFlags& flags, bool dialogue, TextReader& reader,
+                             const TaskEncoder& encoder, Predictor& predictor, OutputFile& out,
+                             const PredictionFormat& format) {
+  const bool answers_on_terminal = flags.out == "-" && ::isatty(STDOUT_FILENO) == 1;
   std::optional<Progress> progress;
-  if (!flags.quiet && !on_terminal) {
+  if (!flags.quiet && !dialogue && !answers_on_terminal) {
     progress.emplace(ProgressOptions{.label = "predict", .unit = "rows", .first = 0});
   }
   int64_t done = 0;
-  return predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
-    throw_if_interrupted(kStopped);
-    for (const Prediction& each : predictions) out.write(format.line(each));
-    out.flush();
-    done += std::ssize(predictions);
-    if (progress) progress->update(done);
-  });
-}
-
-void ask() { std::fputs("> ", stderr); }
-
-// A dialogue on a terminal: each line is answered at once. The first one was asked for already,
-// since opening the input reads its first bytes.
-PredictionTotals predict_dialogue(TextReader& reader, const TaskEncoder& encoder,
-                                  Predictor& predictor, OutputFile& out,
-                                  const PredictionFormat& format) {
-  PredictionTotals totals;
-  for (TextRow row; reader.next(row); ask()) {
-    throw_if_interrupted(kStopped);
-    const Prediction prediction = predict_row(row, encoder, predictor);
-    totals.add(prediction);
-    out.write(format.line(prediction));
-    out.flush();
-  }
-  std::fputs("\n", stderr);
+  const auto totals =
+      predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
+        throw_if_interrupted("{}", stopped_message(out));
+        for (const Prediction& each : predictions) out.write(format.line(each));
+        out.flush();
+        done += std::ssize(predictions);
+        if (progress) progress->update(done);
+        if (dialogue) ask();
+      });
+  if (dialogue) std::fputs("\n", stderr);
   return totals;
 }
 
 std::vector<fs::path> files_read(const PredictFlags& flags) {
-  std::vector<fs::path> files = {flags.input};
-  for (const fs::directory_entry& entry : fs::directory_iterator(flags.model)) {
-    files.push_back(entry.path());
-  }
+  std::vector<fs::path> files = files_of_model(flags.model);
+  files.push_back(flags.input);
   return files;
 }
 
@@ -160,14 +165,14 @@ void run(PredictFlags& flags) {
   flags.stream.threads = static_cast<size_t>(flags.engine.threads);
   const Tokenizer plain = Tokenizer::load(flags.model);
   const auto engine = load_engine(flags.model, flags.engine);  // may write packed weights
-  if (flags.out == "-") stop_at_once_again();
+  if (!out.appears_whole()) stop_at_once_again();
   throw_if_interrupted(kStopped);
   const ModelConfig& config = engine->config();
   const bool has_sentinels = reads_sentinels(flags.model, config, plain.vocabulary());
   const Tokenizer tokenizer = has_sentinels ? plain.with_sentinels() : plain;
   const Task task = task_for(flags, config);
   require_answer_memory(
-      config, flags.engine,
+      flags.model, config, flags.engine,
       {.rows = std::clamp<int64_t>(flags.batches.max_tokens / task.max_source_tokens, 1,
                                    flags.batches.max_rows),
        .source = task.max_source_tokens,
@@ -188,6 +193,7 @@ void run(PredictFlags& flags) {
   }
   PredictorOptions options = predictor_options(*engine, tokenizer, task, by, calibration);
   options.batches = flags.batches;
+  options.batches.on_batch = [&](size_t) { throw_if_interrupted("{}", stopped_message(out)); };
   if (has_sentinels) options.spans.emplace(tokenizer);
   Predictor predictor(*engine, std::move(options));
   const TaskEncoder encoder(task, tokenizer);
@@ -206,13 +212,13 @@ void run(PredictFlags& flags) {
   PredictionTotals totals;
   try {
     TextReader reader(flags.input, flags.read);
-    totals = dialogue ? predict_dialogue(reader, encoder, predictor, out, format)
-                      : predict_file(flags, reader, encoder, predictor, out, format);
+    totals = predict_all(flags, dialogue, reader, encoder, predictor, out, format);
   } catch (const Error&) {
-    throw_if_interrupted(kStopped);  // the input seems to end where it was stopped
+    // The input seems to end where it was stopped.
+    throw_if_interrupted("{}", stopped_message(out));
     throw;
   }
-  throw_if_interrupted(kStopped);
+  throw_if_interrupted("{}", stopped_message(out));
   out.commit();
   // As where a table's columns are not those that the model reads.
   require(totals.failed < totals.rows || totals.rows == 0,
@@ -231,14 +237,14 @@ void add_predict(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("predict",
                              "Predict labels with their probabilities, or text, for the rows of a "
-                             "file; a pre-trained model "
-                             "fills the spans that <extra_id_0> and so on stand for");
+                             "file; a model that is only pre-trained fills the masked spans "
+                             "<extra_id_0>, <extra_id_1>, …");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   command
       ->add_option(
           "FILE,--file", flags->input,
-          "Input: plain lines, or a table named .jsonl, .json, .csv or .tsv; plain, .gz or "
-          ".zst; - reads standard input")
+          "Input file: one text per line, or a table (.jsonl, .json, .csv, .tsv), optionally "
+          "compressed (.gz, .zst); - reads standard input")
       ->capture_default_str();
   add_enum(*command, "--input-format", flags->read.form,
            "Input format (default: by the file's name; standard input: JSON lines or plain lines)");
@@ -258,18 +264,20 @@ void add_predict(CLI::App& program) {
             {.min = 0, .max = kMostRows});
   command
       ->add_option("--threshold", flags->thresholds,
-                   "Probability from which a label is predicted; without LABEL= that of the "
-                   "positive label, or of every label of a multi-label model")
+                   "Decision threshold: lowest probability at which a label is predicted (without "
+                   "LABEL=: for the positive label, or for every label of a multi-label model)")
       ->type_name("[LABEL=]NUMBER,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_enum(*command, "--answer", flags->by,
-           "Prediction method (default: head for a model without a decoder, else labels if the "
-           "task has them, else greedy)");
+           "Prediction method: greedy = generated text, labels = the label that the decoder finds "
+           "likeliest, head = classification head (default: head for a model without a decoder, "
+           "else labels if the task has them, else greedy)");
   command
       ->add_option_function<std::string>(
-          "--shard", [flags](const std::string& text) { flags->read.shard = shard_of_flag(text); },
-          "Use only every N-th row, from row I on; the shards 1/N to N/N make up the whole input")
+          "--shard",
+          [flags](const std::string& text) { flags->stream.shard = shard_of_flag(text); },
+          "Part I of N of the input: every N-th row, starting with row I")
       ->type_name("I/N");
   add_count(*command, "--max-source-tokens", flags->max_source_tokens,
             "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
@@ -278,7 +286,7 @@ void add_predict(CLI::App& program) {
             {.min = 0, .max = kLongest});
   add_count(*command, "--batch", flags->batches.max_rows, "Batch size", {.max = kMostRows});
   add_count(*command, "--window", flags->stream.window,
-            "Rows read ahead and sorted by length (1 = answer each row at once)",
+            "Rows read ahead and sorted by length; a pipe that pauses is answered before",
             {.max = kMostRows});
   add_engine_flags(*command, flags->engine);
   add_max_memory(*command, flags->max_memory);

@@ -51,6 +51,12 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
+  // Whether next() would return at once.
+  bool is_ready() {
+    const std::scoped_lock lock(mutex_);
+    return slots_[taken_ % slots_.size()].ready;
+  }
+
   // Waits for the next result; returns nothing at the end and after it.
   std::optional<Result> next() {
     std::unique_lock lock(mutex_);

@@ -86,26 +86,6 @@ TEST(TextReader, AnEmptyFileHasNoRows) {
   }
 }
 
-TEST(TextReader, ShardsMakeUpTheWhole) {
-  TempFolder folder;
-  std::string bytes;
-  for (int i = 0; i < 50; ++i) bytes += i % 7 == 3 ? "\xFF\n" : fmt::format("line {}\n", i);
-  const auto file = folder.file("a.txt", bytes);
-  const Lines whole = rows_of(file, {});
-  ASSERT_EQ(whole.size(), 50u);
-  for (const int64_t count : {1, 3, 64}) {
-    Lines joined(whole.size());
-    for (int64_t index = 1; index <= count; ++index) {
-      for (const std::string& row : rows_of(file, {.shard = {.index = index, .count = count}})) {
-        const auto number = static_cast<size_t>(std::stoi(row));
-        EXPECT_TRUE(joined[number - 1].empty());
-        joined[number - 1] = row;
-      }
-    }
-    EXPECT_EQ(joined, whole);
-  }
-}
-
 TEST(TextReader, PlainLinesNeedASourceOfOneField) {
   TempFolder folder;
   const TextTemplate pair("{premise} so {hypothesis}");

@@ -98,6 +98,14 @@ TEST_F(LabelCommands, AThresholdOfOneLabelIsFittedAndApplied) {
   write_json_file(file, calibration);
   const Json never = report_of("evaluate " + model_ + " --device cpu " + validation_);
   EXPECT_EQ(never["classes"][1]["answered"], 0);
+
+  const std::string stored = read_text_file(file);
+  const Outcome full =
+      run_command("evaluate " + model_ + " --device cpu --quiet --validation " + validation_ +
+                  " --fit-threshold f1 --save --predictions /dev/full");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_NE(full.output.find("24 examples"), std::string::npos) << full.output;
+  EXPECT_EQ(read_text_file(file), stored);
 }
 
 TEST_F(LabelCommands, RefuseWhatDoesNotFit) {

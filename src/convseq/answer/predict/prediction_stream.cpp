@@ -11,6 +11,12 @@ namespace {
 constexpr int64_t kBlockRows = 128;
 constexpr size_t kBlockBytes = 1 << 20;
 
+template <class Row>
+struct Block {
+  std::vector<Row> rows;
+  bool pause = false;  // the input has nothing behind them yet
+};
+
 PredictorInput encode(const TextRow& row, const TaskEncoder& encoder, const Predictor& predictor) {
   PredictorInput input{.row = row.number};
   input.error = row.error;
@@ -41,34 +47,36 @@ std::string PredictionTotals::describe() const {
 PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Predictor& predictor,
                               const PredictionStreamOptions& options,
                               const std::function<void(const std::vector<Prediction>&)>& sink) {
-  using Rows = std::vector<TextRow>;
-  using Inputs = std::vector<PredictorInput>;
   const int64_t window = std::max<int64_t>(options.window, 1);
   const size_t threads = prefetch_threads(options.threads);
   const auto block_rows = static_cast<size_t>(
       std::clamp<int64_t>(window / static_cast<int64_t>(threads), 1, kBlockRows));
-  const auto read_block = [&]() -> std::optional<Rows> {
-    Rows block;
+  const auto read_block = [&]() -> std::optional<Block<TextRow>> {
+    Block<TextRow> block;
     size_t bytes = 0;
-    for (TextRow row; block.size() < block_rows && bytes < kBlockBytes && reader.next(row);) {
+    TextRow row;
+    while (block.rows.size() < block_rows && bytes < kBlockBytes && !block.pause) {
+      if (!reader.next(row)) break;
+      block.pause = reader.would_wait();
+      if (!options.shard.has(row.number)) continue;
       bytes += row.source.text.size();
-      block.push_back(std::move(row));
+      block.rows.push_back(std::move(row));
     }
-    if (block.empty()) return std::nullopt;
+    if (block.rows.empty() && !block.pause) return std::nullopt;
     return block;
   };
-  const auto encode_block = [&](const Rows& block) {
-    Inputs inputs;
-    for (const TextRow& row : block) inputs.push_back(encode(row, encoder, predictor));
+  const auto encode_block = [&](const Block<TextRow>& block) {
+    Block<PredictorInput> inputs{.rows = {}, .pause = block.pause};
+    for (const TextRow& row : block.rows) inputs.rows.push_back(encode(row, encoder, predictor));
     return inputs;
   };
   // As many blocks as make up the next window are kept ready.
-  Prefetcher<Rows, Inputs> blocks(
+  Prefetcher<Block<TextRow>, Block<PredictorInput>> blocks(
       {.threads = threads, .capacity = threads + static_cast<size_t>(window) / block_rows},
       read_block, encode_block);
 
   PredictionTotals totals;
-  Inputs inputs;
+  std::vector<PredictorInput> inputs;
   const auto answer = [&] {
     const std::vector<Prediction> predictions = predictor.predict(std::exchange(inputs, {}));
     for (const Prediction& each : predictions) totals.add(each);
@@ -76,8 +84,9 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
   };
   try {
     while (auto block = blocks.next()) {
-      std::move(block->begin(), block->end(), std::back_inserter(inputs));
-      if (std::ssize(inputs) >= window) answer();
+      std::move(block->rows.begin(), block->rows.end(), std::back_inserter(inputs));
+      const bool waits = block->pause && !inputs.empty() && !blocks.is_ready();
+      if (std::ssize(inputs) >= window || waits) answer();
     }
     if (!inputs.empty()) answer();
   } catch (...) {
@@ -85,10 +94,6 @@ PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Pr
     throw;
   }
   return totals;
-}
-
-Prediction predict_row(const TextRow& row, const TaskEncoder& encoder, Predictor& predictor) {
-  return predictor.predict({encode(row, encoder, predictor)}).front();
 }
 
 }  // namespace convseq

@@ -8,7 +8,15 @@
 
 namespace convseq {
 
+// Part `index` of `count`: rows index, index + count, index + 2 count, …
+struct RowShard {
+  int64_t index = 1;
+  int64_t count = 1;
+  bool has(int64_t row) const { return (row - index) % count == 0; }
+};
+
 struct PredictionStreamOptions {
+  RowShard shard = {};
   int64_t window = 4096;  // rows that are sorted by length together: a bound on the memory
   size_t threads = 0;     // that tokenize; 0: see prefetch_threads()
   // Called before an exception is passed on, so that a reader that waits for input can end.
@@ -25,13 +33,11 @@ struct PredictionTotals {
   std::string describe() const;  // "1000 rows, 12 cut, 3 with errors, the first: a.txt:7: …"
 };
 
-// Predictions of all rows of `reader`, in its order. While the model answers one window, other
-// threads read and tokenize the next one. `sink` is called with each window of predictions.
+// Predictions of the shard's rows of `reader`, in its order. While the model answers one window,
+// other threads read and tokenize the next one. `sink` is called with each window of predictions;
+// where a pipe pauses, the window ends with the rows that have come.
 PredictionTotals predict_rows(TextReader& reader, const TaskEncoder& encoder, Predictor& predictor,
                               const PredictionStreamOptions& options,
                               const std::function<void(const std::vector<Prediction>&)>& sink);
-
-// One row, for a dialogue.
-Prediction predict_row(const TextRow& row, const TaskEncoder& encoder, Predictor& predictor);
 
 }  // namespace convseq

@@ -1,16 +1,12 @@
 #include "convseq/answer/predict/predictor.h"
 
-#include <algorithm>
 #include <cmath>
 
+#include "convseq/base/all_finite.h"
 #include "convseq/base/error.h"
 
 namespace convseq {
 namespace {
-
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double each) { return std::isfinite(each); });
-}
 
 // With weights so large that sums overflow.
 std::string not_finite(const Prediction& prediction) {

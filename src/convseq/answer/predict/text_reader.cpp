@@ -7,7 +7,7 @@ namespace {
 
 // Bad lines in a row that are read before any is given out: a bound on the memory.
 constexpr size_t kMostErrors = 1000;
-struct TooManyErrors {};
+struct GiveOutErrors {};
 
 // The columns that the template takes its fields from.
 std::vector<std::string> columns_of(const TextReaderOptions& options) {
@@ -44,7 +44,8 @@ TextReader::TextReader(const std::filesystem::path& file, const TextReaderOption
     : options_(checked(options)),
       bad_lines_([this](const Error& problem) {
         errors_.emplace_back(problem.what());
-        if (errors_.size() >= kMostErrors) throw TooManyErrors();
+        // Whoever writes into a pipe may wait for the error of its line.
+        if (errors_.size() >= kMostErrors || table_.would_wait()) throw GiveOutErrors();
       }),
       table_(file, {.columns = {},
                     .needed = columns_of(options_),
@@ -54,20 +55,12 @@ TextReader::TextReader(const std::filesystem::path& file, const TextReaderOption
                     .lines = {.bad_lines = &bad_lines_, .stop = options_.stop}}) {}
 
 bool TextReader::next(TextRow& row) {
-  while (next_of_file(row)) {
-    const auto& [index, count] = options_.shard;
-    if ((row.number - index) % count == 0) return true;
-  }
-  return false;
-}
-
-bool TextReader::next_of_file(TextRow& row) {
   if (next_error(row)) return true;
   if (!row_) {
     row_.emplace();
     try {
       if (!table_.next(*row_)) row_.reset();
-    } catch (const TooManyErrors&) {
+    } catch (const GiveOutErrors&) {
       row_.reset();
     }
     if (next_error(row)) return true;

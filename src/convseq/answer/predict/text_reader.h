@@ -10,17 +10,10 @@
 
 namespace convseq {
 
-// Part `index` of `count`: rows index, index + count, index + 2 count, …
-struct RowShard {
-  int64_t index = 1;
-  int64_t count = 1;
-};
-
 struct TextReaderOptions {
   TextTemplate source;            // over the columns of a table; plain lines are its only field
   std::string column;             // of the template's only field; empty: named as the field
   std::optional<TableForm> form;  // default: as the file is named, or as standard input begins
-  RowShard shard;
   ByteSource::Stop stop = {};  // asked while a pipe has nothing to read; true: as if it had ended
 };
 
@@ -39,9 +32,10 @@ class TextReader {
   TextReader(const std::filesystem::path& file, const TextReaderOptions& options);
 
   bool next(TextRow& row);  // false at the end
+  // Whether next() would now wait for a pipe. A row that has come in part may still make it wait.
+  bool would_wait() const { return errors_.empty() && !row_ && table_.would_wait(); }
 
  private:
-  bool next_of_file(TextRow& row);
   bool next_error(TextRow& row);
   TextTemplate::Rendered render(const Row& row) const;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <vector>
@@ -150,7 +151,12 @@ void remove_abandoned(const fs::path& path) {
     if (name_before(entry->path(), kNew) != path.filename().string()) continue;
     const std::string name = entry->path().filename().string();
     const pid_t writer = std::atoi(name.c_str() + prefix.size());
-    if (::kill(writer, 0) != 0 && errno == ESRCH) found.push_back(entry->path());
+    if (::kill(writer, 0) == 0 || errno != ESRCH) continue;
+    std::error_code gone;
+    const auto written = fs::last_write_time(entry->path(), gone);
+    if (!gone && written < fs::file_time_type::clock::now() - std::chrono::hours(1)) {
+      found.push_back(entry->path());
+    }
   }
   for (const fs::path& each : found) fs::remove_all(each, error);
 }

@@ -38,7 +38,8 @@ void write_folder_atomically(const std::filesystem::path& path,
 // Whether the name is a temporary one: of a file or folder that a process was writing or replacing.
 bool is_unfinished(const std::filesystem::path& path);
 
-// Removes what processes left of `path` that were killed while they wrote it.
+// Removes what processes left of `path` that were killed while they wrote it, an hour ago or more:
+// a process of another machine that shares the folder may be writing now.
 void remove_abandoned(const std::filesystem::path& path);
 
 // Removes the temporary files that killed processes left in `folder`, and restores what one of them

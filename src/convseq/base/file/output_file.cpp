@@ -56,7 +56,9 @@ OutputFile::OutputFile(const fs::path& path, const std::vector<fs::path>& inputs
     if (stream_ == nullptr) fail_to("open", path);
     return;
   }
-  file_.emplace(target_of(path));
+  const fs::path target = target_of(path);
+  remove_abandoned(target);
+  file_.emplace(target);
 }
 
 OutputFile::~OutputFile() {

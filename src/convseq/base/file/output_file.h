@@ -27,6 +27,7 @@ class OutputFile {
   void write(std::string_view text);
   void flush();  // to standard output, a device, FIFO or socket; a regular file waits for commit()
   void commit();
+  bool appears_whole() const { return file_.has_value(); }  // on commit(), not as it is written
 
  private:
   std::filesystem::path path_;

@@ -58,15 +58,18 @@ std::unique_ptr<Engine> load_engine(const std::filesystem::path& folder,
                                              TorchEngineOptions{.cache = choice.cache});
 }
 
-void require_answer_memory(const ModelConfig& config, const EngineChoice& choice,
-                           const AnswerShape& shape, double limit_bytes) {
+void require_answer_memory(const std::filesystem::path& folder, const ModelConfig& config,
+                           const EngineChoice& choice, const AnswerShape& shape,
+                           double limit_bytes) {
   if (device_of(choice.device).is_cuda()) return;
-  MemoryEstimate needed = inference_memory(
-      config, {.rows = shape.rows, .source = shape.source, .target = shape.target});
-  needed.weights = 0;  // they are there already
-  require_memory(needed.total(),
-                 fmt::format("answering {} rows of {} tokens at a time", shape.rows, shape.source),
-                 limit_bytes);
+  double needed = cpu_answer_bytes(config, shape);
+  if (!wants_cpu_engine(folder, choice)) {
+    MemoryEstimate estimate = inference_memory(
+        config, {.rows = shape.rows, .source = shape.source, .target = shape.target});
+    estimate.weights = 0;  // they are there already
+    needed = estimate.total();
+  }
+  require_memory(needed, describe(shape), limit_bytes);
 }
 
 }  // namespace convseq::cli

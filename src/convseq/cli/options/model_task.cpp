@@ -4,6 +4,14 @@
 
 namespace convseq::cli {
 
+std::vector<std::filesystem::path> files_of_model(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
 std::optional<Task> remembered_task(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kTaskFile;
   if (folder.empty() || !std::filesystem::exists(file)) return std::nullopt;

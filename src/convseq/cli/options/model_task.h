@@ -7,6 +7,9 @@
 
 namespace convseq::cli {
 
+// The files of a model folder, which a command that reads the model must not overwrite.
+std::vector<std::filesystem::path> files_of_model(const std::filesystem::path& folder);
+
 // What a fine-tuned model folder remembers of its task, in task.json: templates, labels, limits and
 // metrics. Nothing for a model that was never fine-tuned, or where `folder` is empty.
 std::optional<Task> remembered_task(const std::filesystem::path& folder);

@@ -71,16 +71,22 @@ class RawFile {
     return true;
   }
 
+  bool would_wait() const { return ahead().empty() && !is_ready(/*milliseconds=*/0); }
+
  private:
   // Until there is something to read; false if told to stop before.
   bool wait() const {
     if (!stop_) return true;
-    pollfd file{.fd = file_, .events = POLLIN, .revents = 0};
     while (!stop_()) {
-      const int ready = ::poll(&file, 1, /*milliseconds=*/100);
-      if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // read() tells the error
+      if (is_ready(/*milliseconds=*/100)) return true;
     }
     return false;
+  }
+
+  bool is_ready(int milliseconds) const {
+    pollfd file{.fd = file_, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&file, 1, milliseconds);
+    return ready > 0 || (ready < 0 && errno != EINTR);  // read() tells the error
   }
 
   int file_ = -1;
@@ -102,6 +108,7 @@ class PlainSource : public ByteSource {
     return count;
   }
 
+  bool would_wait() const override { return file_->would_wait(); }
   int64_t file_position() const override { return file_->position(); }
 
  private:
@@ -139,6 +146,7 @@ class GzipSource : public ByteSource {
     }
   }
 
+  bool would_wait() const override { return file_->would_wait(); }
   int64_t file_position() const override { return file_->position(); }
 
  private:
@@ -180,6 +188,7 @@ class ZstdSource : public ByteSource {
     }
   }
 
+  bool would_wait() const override { return file_->would_wait(); }
   int64_t file_position() const override { return file_->position(); }
 
  private:

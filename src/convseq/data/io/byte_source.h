@@ -30,6 +30,9 @@ class ByteSource {
   // broken, and leaves it to the caller to say where.
   virtual size_t read(std::span<char> out) = 0;
 
+  // Whether read() would now wait for a pipe or a terminal; false where it cannot tell.
+  virtual bool would_wait() const = 0;
+
   virtual int64_t file_position() const = 0;  // bytes of the file used so far, packed as they are
 };
 

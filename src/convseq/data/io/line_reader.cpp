@@ -56,6 +56,15 @@ void LineReader::skip(int64_t lines) {
   while (lines-- > 0 && read_line(line) != Got::Nothing) ++line_number_;
 }
 
+bool LineReader::would_wait(bool skips_blank_lines) const {
+  std::string_view left(buffer_.data() + begin_, end_ - begin_);
+  for (size_t end = left.find('\n'); end != left.npos; end = left.find('\n')) {
+    if (!skips_blank_lines || !is_blank(left.substr(0, end))) return false;
+    left.remove_prefix(end + 1);
+  }
+  return !done_ && source_->would_wait();
+}
+
 LineReader::Got LineReader::read_line(std::string& line, bool leave_long_line) {
   line.clear();
   bool too_long = false, any = false, ended = false;

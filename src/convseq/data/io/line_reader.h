@@ -32,6 +32,9 @@ class LineReader {
 
   bool next(std::string& line);  // false at the end
   void skip(int64_t lines);      // without checking them
+  // Whether next() would now wait for a pipe, or, for a caller that skips them, only give out blank
+  // lines before.
+  bool would_wait(bool skips_blank_lines) const;
   // A caller that puts lines together to records checks those, so that none begins in another.
   void check_utf8(bool check) { checks_utf8_ = check; }
 

@@ -115,13 +115,16 @@ bool TableReader::next(Row& row) {
   return false;
 }
 
+bool TableReader::has_plain_lines() const {
+  return form_ ? form_ == TableForm::Lines : !options_.line_column.empty();
+}
+
 bool TableReader::next_line() {
   lines_.check_utf8(form_ != TableForm::Csv);
   while (lines_.next(line_)) {
     first_line_ = lines_.line_number();
+    if (has_plain_lines()) return true;
     // In CSV and TSV a line of white space may be a row of empty fields.
-    const bool plain = form_ ? form_ == TableForm::Lines : !options_.line_column.empty();
-    if (plain) return true;
     const bool separated = form_ != TableForm::JsonLines && form_ != TableForm::FastText;
     if (separated ? !line_.empty() : !is_blank(line_)) return true;
     ++without_a_row_;

@@ -42,6 +42,9 @@ class TableReader {
   explicit TableReader(const std::filesystem::path& file, TableReaderOptions options = {});
 
   bool next(Row& row);  // false at the end
+  // Whether next() would now wait for a pipe. A record that has come in part may still make it
+  // wait.
+  bool would_wait() const { return lines_.would_wait(/*skips_blank_lines=*/!has_plain_lines()); }
 
   // Whether the file's extension is that of a table; false for .json, which is ambiguous.
   static bool has_table_name(const std::filesystem::path& file);
@@ -54,6 +57,7 @@ class TableReader {
  private:
   std::optional<TableForm> form_of(const std::filesystem::path& file) const;
   TableForm form_of_first_line() const;
+  bool has_plain_lines() const;  // of which an empty one is a row too
   bool next_line();
   void require_columns(const std::vector<std::string>& names) const;
   char delimiter_of_first_line() const;
