@@ -168,6 +168,11 @@ TEST(StudyPlan, ModelsThatAreFinetunedInOtherWaysShareAPretraining) {
   const StudyPlan both = plan_of(study);
   EXPECT_EQ(ids(both, CellKind::Pretrain), ids(alone, CellKind::Pretrain));
   EXPECT_GT(count(both, CellKind::Finetune), count(alone, CellKind::Finetune));
+  for (const char* model : {"model=light", "model=light_dropout"}) {
+    const CellFilter filter({"kind=pretrain", model});
+    EXPECT_EQ(std::ranges::count_if(both.cells(), [&](const Cell& c) { return filter.takes(c); }),
+              1);
+  }
 }
 
 TEST(StudyPlan, ADefaultThatIsWrittenOutChangesNothing) {

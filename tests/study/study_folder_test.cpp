@@ -13,6 +13,7 @@
 
 namespace convseq {
 namespace fs = std::filesystem;
+using testing::message_of;
 using testing::small_study;
 using testing::TempFolder;
 
@@ -25,6 +26,11 @@ class StudyFolderTest : public ::testing::Test {
     failure.failed = "broken";
     return failure;
   }
+  static CellResult result_of(const Cell& cell) {
+    CellResult result = cell.label;
+    result.splits["validation"] = {.examples = 10, .metrics = {{"accuracy", 0.5}}};
+    return result;
+  }
   const Cell& first(CellKind kind) const {
     for (const Cell& cell : plan_.cells()) {
       if (cell.kind() == kind) return cell;
@@ -35,7 +41,7 @@ class StudyFolderTest : public ::testing::Test {
     for (const ScheduledCell& each : schedule(plan_, folder_, {})) {
       if (each.cell == &cell) return each.state;
     }
-    return CellState::Done;
+    fail("{} is not scheduled", cell.name());
   }
 
   TempFolder temporary_;
@@ -51,14 +57,60 @@ TEST_F(StudyFolderTest, AFailureOfAnotherProcessIsSettledBeforeItIsRead) {
   EXPECT_TRUE(folder_.is_settled(cell.id()));
 }
 
-TEST_F(StudyFolderTest, AFailureThatAnotherProcessForgetsIsForgotten) {
+TEST_F(StudyFolderTest, RefusesScoresWithoutTheirCellsButMergesThem) {
+  const fs::path shipped = temporary_ / "shipped", scores = shipped / "scores.jsonl";
+  fs::create_directories(shipped);
+  write_scores(scores, {first(CellKind::Pretrain).label});
+  for (const bool create : {false, true}) {
+    EXPECT_EQ(message_of<Error>([&] { const StudyFolder refused(shipped, create); }),
+              fmt::format("{0}: has scores without their cells; merge {0} into another folder",
+                          shipped.string()));
+  }
+  EXPECT_EQ(read_scores(scores).size(), 1u);
+  EXPECT_EQ(folder_.merge({shipped}).added, 1);
+  fs::remove(scores);
+  EXPECT_NE(message_of<Error>([&] { folder_.merge({shipped}); }), "");  // nothing to merge
+}
+
+TEST_F(StudyFolderTest, AFailureThatAnotherProcessRetriesIsNoneAnyMore) {
   const Cell& cell = first(CellKind::Synth);
   folder_.store(failure_of(cell));
   folder_.refresh(plan_);
   EXPECT_EQ(state_of(cell), CellState::Failed);
-  StudyFolder(folder_.path()).forget_failure(cell.id());
+  StudyFolder(folder_.path()).retry(cell.id());
   folder_.refresh(plan_);
   EXPECT_EQ(state_of(cell), CellState::Ready);
+}
+
+// Also where the process that retries it is killed: without the failure its group would wait for a
+// learning rate, and the runs at the one that was chosen would be missing.
+TEST_F(StudyFolderTest, AFailureThatIsRetriedStaysInTheScoresUntilItsCellIsComputed) {
+  const Cell& failing = first(CellKind::Finetune);
+  for (const Cell& cell : plan_.cells()) {
+    folder_.store(&cell == &failing ? failure_of(cell) : result_of(cell));
+  }
+  folder_.refresh(plan_);  // chooses learning rates
+  for (const Cell& cell : plan_.cells()) {
+    if (!folder_.is_settled(cell.id())) folder_.store(result_of(cell));
+  }
+  folder_.write_scores(plan_);
+  const fs::path scores = folder_.path() / "scores.jsonl";
+  const std::vector<CellResult> before = read_scores(scores);
+  EXPECT_EQ(std::ssize(before), testing::kSmallStudyCells);
+  folder_.retry(failing.id());
+  EXPECT_FALSE(folder_.is_settled(failing.id()));
+
+  StudyFolder later(folder_.path());
+  StudyPlan plan{Study::from_json({small_study(), "study.json"}), {}, digests_};
+  later.refresh(plan);
+  EXPECT_EQ(std::ssize(plan.cells()), testing::kSmallStudyCells - 1);  // one seed waits
+  later.write_scores(plan);
+  EXPECT_EQ(read_scores(scores), before);
+  EXPECT_FALSE(later.has_failed(failing.id()));
+  EXPECT_EQ(overview(plan, later, {}, digests_).total.left, 1);
+  later.store(result_of(failing));
+  later.write_scores(plan);
+  for (const CellResult& result : read_scores(scores)) EXPECT_EQ(result.failed, "");
 }
 
 // Else it would be computed again and again.
@@ -135,6 +187,9 @@ TEST_F(StudyFolderTest, TheOverviewCountsOnlySeedsThatTheFilterTakes) {
   EXPECT_EQ(left({"kind=finetune"}), testing::kSmallStudyFinetunings);
   EXPECT_EQ(left({"kind=finetune", "seed=1"}), 8);  // both learning rates
   EXPECT_EQ(left({"kind=finetune", "seed=2"}), 4);
+  for (const char* rate : {"learning_rate=0.01", "learning_rate=0.03"}) {  // each may be chosen
+    EXPECT_EQ(left({"kind=finetune", "seed=2", rate}), 4);
+  }
 }
 
 }  // namespace

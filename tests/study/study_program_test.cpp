@@ -71,6 +71,19 @@ class StudyProgram : public ::testing::Test {
     return lines;
   }
 
+  // Those of the undisturbed run, with other test accuracies.
+  fs::path scores_with_more(double accuracy) const {
+    std::string text;
+    for (Json each : testing::read_json_lines(finished() / "out" / "scores.jsonl")) {
+      if (each["kind"] == "finetune") {
+        Json& test = each["splits"]["test"]["metrics"]["accuracy"];
+        test = test.get<double>() + accuracy;
+      }
+      text += each.dump() + "\n";
+    }
+    return folder_.file("changed.jsonl", text);
+  }
+
   static size_t cells_in(const std::string& output) {  // lines of finished cells
     size_t count = 0;
     std::istringstream lines(output);
@@ -269,6 +282,30 @@ TEST_F(StudyProgram, AFailingCellIsReportedStopsNothingAndIsTriedAgainOnRequest)
   EXPECT_NE(needed.output.find("failed: pretrain broken"), std::string::npos) << needed.output;
 }
 
+TEST_F(StudyProgram, ARetryThatStopsEarlyKeepsTheScoresAndTheNextRunGoesOnWithIt) {
+  const fs::path out = folder_ / "out";
+  fs::copy(finished() / "out", out, fs::copy_options::recursive);
+  const std::vector<Json> complete = scores(out);
+  for (Json each : complete) {
+    if (each["kind"] != "finetune" || each.contains("chosen")) continue;
+    const fs::path cell = out / "cells" / each["id"].get<std::string>();
+    each["failed"] = "broken";
+    write_json_file(cell / "failed.json", each);
+    fs::remove(cell / "result.json");
+    break;
+  }
+  testing::run_shell(line("status", out));
+  const std::vector<Json> before = scores(out);
+  EXPECT_EQ(before.size(), complete.size());
+  EXPECT_NE(before, complete);
+  const Outcome stopped = run(out, "--retry --minutes 1e-6");
+  EXPECT_EQ(cells_in(stopped.output), 0u) << stopped.output;
+  EXPECT_EQ(scores(out), before);
+  const Outcome outcome = run(out);
+  EXPECT_EQ(cells_in(outcome.output), 1u) << outcome.output;
+  EXPECT_EQ(scores(out), complete);
+}
+
 TEST_F(StudyProgram, ACorpusHasEveryFileThatTheStudyNames) {
   Json study = small_study();
   study["data"] = folder_.path().string();
@@ -338,13 +375,7 @@ TEST_F(StudyProgram, ARenamedModelKeepsItsResults) {
 }
 
 TEST_F(StudyProgram, AScoreThatIsNotReproducedStopsTheRun) {
-  const fs::path out = folder_ / "out";
-  std::string text;
-  for (Json line : testing::read_json_lines(finished() / "out" / "scores.jsonl")) {
-    if (line["kind"] == "finetune") line["splits"]["test"]["metrics"]["accuracy"] = 0.123;
-    text += line.dump() + "\n";
-  }
-  const fs::path wrong = folder_.file("wrong.jsonl", text);
+  const fs::path out = folder_ / "out", wrong = scores_with_more(0.5);
   EXPECT_EQ(testing::run_shell(line("merge", out, wrong.string())).exit_code, 0);
   for (const char* how : {"", "--jobs 2", ""}) {
     const Outcome outcome = run(out, how);
@@ -352,6 +383,71 @@ TEST_F(StudyProgram, AScoreThatIsNotReproducedStopsTheRun) {
     EXPECT_NE(outcome.output.find("not reproduced"), std::string::npos) << outcome.output;
     EXPECT_EQ(outcome.output.find("worker"), std::string::npos) << outcome.output;
   }
+}
+
+// Its name says neither which CPU it has nor how many threads computed.
+TEST_F(StudyProgram, AScoreMayDifferByTheToleranceAlsoOnAMachineOfTheSameName) {
+  const fs::path out = folder_ / "out", near = scores_with_more(0.01);
+  EXPECT_EQ(testing::run_shell(line("merge", out, near.string())).exit_code, 0);
+  const Outcome outcome = run(out);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("(allowed difference: 0.02)"), std::string::npos) << outcome.output;
+}
+
+// Of a tokenizer of synthetic text for a task in files only the tokenizer needs the synthetic text.
+TEST_F(StudyProgram, AReproductionFirstMakesAlsoWhatIsNeededIndirectly) {
+  std::string rows;
+  for (int i = 0; i < 16; ++i) {
+    const char* label = i % 2 == 0 ? "kind" : "rude";
+    rows += Json{{"text", fmt::format("{} {}", label, i)}, {"label", label}}.dump() + "\n";
+  }
+  for (const char* file : {"train.jsonl", "validation.jsonl", "test.jsonl"}) {
+    folder_.file(file, rows);
+  }
+  folder_.file("task.json", R"({"name": "mine", "description": "mine",
+    "files": {"train": "train.jsonl", "validation": "validation.jsonl", "test": "test.jsonl"},
+    "source": "{text}", "target": "{label}", "labels": ["kind", "rude"]})");
+  Json study = small_study();
+  study["tasks"] = Json::object();
+  study["tasks"]["mine"]["task"] = (folder_ / "task.json").string();
+  study["parts"][0]["tasks"] = Json::array({"mine"});
+  study["parts"][0]["models"] = Json::array({"light"});
+  study["parts"][0]["starts"] = Json::array({"scratch"});
+  write_study(study);
+  const fs::path first = folder_ / "first", out = folder_ / "out";
+  const Outcome made = run(first);
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  EXPECT_EQ(testing::run_shell(line("merge", out, first.string())).exit_code, 0);
+  const Outcome outcome = run(out);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("reproduced: finetune"), std::string::npos) << outcome.output;
+}
+
+TEST_F(StudyProgram, WithoutItsDataAMergeWritesNoScoresAndSaysSo) {
+  Json study = small_study();
+  study["data"] = folder_.path().string();
+  study["corpora"]["main"]["train"] = Json::array({"no.jsonl"});
+  write_study(study);
+  const fs::path out = folder_ / "out", scores_file = finished() / "out" / "scores.jsonl";
+  const Outcome outcome = testing::run_shell(line("merge", out, scores_file.string()));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("scores.jsonl: not written: " + (folder_ / "no.jsonl").string() +
+                                ": no such data; --data names the folder that holds it"),
+            std::string::npos)
+      << outcome.output;
+  EXPECT_EQ(outcome.output.find("another study"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(fs::exists(out / "scores.jsonl"));
+}
+
+TEST_F(StudyProgram, AMissingTokenizerIsNotLookedUpInTheDataFolder) {
+  Json study = small_study();
+  study["tokenizer"] = "no/such/tokenizer";
+  write_study(study);
+  const Outcome outcome = run(folder_ / "out");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.output,
+            "convseq: no/such/tokenizer: no such tokenizer; a relative path starts in the current "
+            "folder\n");
 }
 
 TEST_F(StudyProgram, AWorkerReproducesAScoreBeforeTheOthersBegin) {

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A worker that does what its environment says instead of computing: "begin:ID fail:ID kill", …
+// A worker that does what its environment says instead of computing: "begin:ID sleep:MS kill", …
 TEST(FakeWorker, DISABLED_DoesWhatItIsTold) {
   const char* folder_name = std::getenv("FAKE_FOLDER");
   const char* deeds = std::getenv("FAKE_DEEDS");
@@ -43,6 +43,7 @@ TEST(FakeWorker, DISABLED_DoesWhatItIsTold) {
       pool.end();
       lock.reset();
     }
+    if (deed == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(id)));
     if (deed == "kill") ::raise(SIGKILL);
     if (deed == "exit") ::_exit(1);
     if (deed == "wait") ::pause();
@@ -108,6 +109,13 @@ TEST_F(WorkerPool, GivesUpACellAfterTwoDeaths) {
             "its worker died 2 times; the last one ended with exit code 1");
 }
 
+// Nobody can record it as failed, so that it would kill one worker after another.
+TEST_F(WorkerPool, GivesUpAWorkerAfterTwoDeathsOfACellThatThePlanDoesNotHave) {
+  const std::string kills = "begin:unknown kill";
+  EXPECT_EQ(run({kills, kills, kills, kills}), 128 + SIGKILL);
+  EXPECT_EQ(started_, 2u);
+}
+
 TEST_F(WorkerPool, KeepsTheCellLockedUntilTheDeathIsRecorded) {
   const std::string cell = id(0);
   std::atomic<bool> recorded = false;
@@ -150,11 +158,12 @@ TEST_F(WorkerPool, ReplacesAWorkerThatDiesBetweenCells) {
 }
 
 TEST_F(WorkerPool, ReplacesWorkersTogetherAfterTheLastDeath) {
-  const std::string both[] = {"begin:" + id(0) + " kill", "begin:" + id(1) + " kill"};
-  EXPECT_EQ(run({both[0], both[1]}, {.restart_pause = 3s}, 2), 0);
+  const std::string early = "begin:" + id(0) + " kill";
+  const std::string late = "begin:" + id(1) + " sleep:2000 kill";
+  EXPECT_EQ(run({early, late}, {.restart_pause = 4s}, 2), 0);
   ASSERT_EQ(starts_.size(), 4u);
-  EXPECT_GT(starts_[2] - starts_[1], 3s);
-  EXPECT_LT(starts_[3] - starts_[2], 1s);
+  EXPECT_GT(starts_[2] - starts_[1], 6s);
+  EXPECT_LT(starts_[3] - starts_[2], 1s);  // two seconds with a pause after each death
 }
 
 TEST_F(WorkerPool, StartsNoWorkerAfterTheTimeLimit) {

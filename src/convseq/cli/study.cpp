@@ -18,6 +18,7 @@
 #include "convseq/study/run/score_table.h"
 #include "convseq/study/run/worker.h"
 #include "convseq/study/run/worker_pool.h"
+#include "convseq/text/tokenizer.h"
 
 namespace convseq::cli {
 namespace {
@@ -50,20 +51,33 @@ struct OpenStudy {
         plan(study, flags.data, digests),
         only(flags.only) {
     // Before the plan chooses by what has not failed.
-    if (flags.retry) forget_failures();
+    if (flags.retry) retry_failures();
     folder.refresh(plan);
     only.refuse_unknown(plan);
   }
 
+  // Names what is missing first; empty: nothing is. Of the paths in a study file only that of the
+  // tokenizer is relative to the current folder.
+  std::string missing_data() const {
+    if (digests.missing().empty()) return "";
+    const std::string& file = digests.missing().front();
+    const std::string& tokenizer = study.tokenizer.path;
+    if (!tokenizer.empty() && file == tokenizer_file(tokenizer).string()) {
+      return file + ": no such tokenizer; a relative path starts in the current folder";
+    }
+    return file + ": no such data; --data names the folder that holds it";
+  }
+
   // Ids depend on the contents of the data, so without it no result belongs to the plan.
   void write_scores() {
-    folder.refresh(plan);
-    if (digests.missing().empty()) folder.write_scores(plan);
+    const std::string missing = missing_data();
+    if (missing.empty()) return folder.write_scores(plan);
+    log::warning("{}: not written: {}", (folder.path() / "scores.jsonl").string(), missing);
   }
 
   // Only of what will be computed again: without a failure its group's rate is not chosen.
-  void forget_failures() {
-    for (const std::string& id : only.with_needs(plan)) folder.forget_failure(id);
+  void retry_failures() {
+    for (const std::string& id : only.with_needs(plan)) folder.retry(id);
   }
 
   fs::path check_record() const { return folder.path() / "check.json"; }
@@ -105,7 +119,8 @@ void merge_results(const StudyFlags& flags) {
   for (const std::string& line : report.differences) log::warning("{}", line);
   const auto belongs = [&](const auto& each) { return open.plan.find(each.first) != nullptr; };
   const auto& merged = open.folder.merged();
-  if (!merged.empty() && std::none_of(merged.begin(), merged.end(), belongs)) {
+  const bool has_ids = open.digests.missing().empty();
+  if (has_ids && !merged.empty() && std::none_of(merged.begin(), merged.end(), belongs)) {
     log::warning(
         "none of the results is of a cell of {}: they are of another study, other data or "
         "an earlier version",
@@ -126,9 +141,10 @@ WorkerOptions worker_options(const StudyFlags& flags, const OpenStudy& open) {
 // A worker that a shared GPU refuses must not go on with the CPU, hours long and with other
 // numerics.
 torch::Device device_of_cells(DeviceChoice choice) {
-  const std::string problem = kernels::cuda_problem();
-  require(choice == DeviceChoice::Cpu || problem.empty(),
-          "the GPU cannot be used: {}; --device cpu computes without it", problem);
+  if (choice == DeviceChoice::Cpu) return torch::kCPU;
+  if (const std::string problem = kernels::cuda_problem(); !problem.empty()) {
+    throw Error(problem + "; --device cpu computes without it", Error::Cause::Failure);
+  }
   return device_of(choice);
 }
 
@@ -169,6 +185,12 @@ std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy
   return command;
 }
 
+// As `study status` does: a plan by which no cells are computed.
+void write_scores_of(StudyFlags flags) {
+  flags.retry = false;
+  OpenStudy(flags, false).write_scores();
+}
+
 void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
   const int64_t each = std::max<int64_t>(1, hardware_threads() / flags.jobs);
   const std::string threads = std::to_string(each);
@@ -178,7 +200,7 @@ void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
                                  .workers = work == Work::Check ? 1 : flags.jobs,
                                  .limit = open.limit,
                                  .interrupted = interrupted,
-                                 .each_minute = [&] { open.write_scores(); }});
+                                 .each_minute = [&] { write_scores_of(flags); }});
   if (worst != 0 && !interrupted()) {
     throw Error(fmt::format("a worker ended with exit code {}", worst), Error::Cause::Failure);
   }
@@ -243,12 +265,10 @@ void work(const StudyFlags& flags, OpenStudy& open) {
 
 void run_study(const StudyFlags& flags) {
   OpenStudy open(flags, true);
-  for (const std::string& file : open.digests.missing()) {
-    fail("{}: no such data; {} names the folder that holds it", file, OptionName("data"));
-  }
+  if (const std::string missing = open.missing_data(); !missing.empty()) fail("{}", missing);
   end_on_signals();
   if (flags.worker) return work(flags, open);
-  if (flags.retry) open.forget_failures();  // of the runs at the chosen rates, too
+  if (flags.retry) open.retry_failures();  // of the runs at the chosen rates, too
   check_reproduction(flags, open);
   const bool work_left = !schedule(open.plan, open.folder, open.only).empty();
   if (work_left && flags.jobs > 1) {
@@ -279,16 +299,16 @@ void add_study_flags(CLI::App& command, StudyFlags& flags) {
 void add_only_flag(CLI::App& command, StudyFlags& flags) {
   command
       .add_option("--only", flags.only,
-                  "Only these cells: part, kind, model, mixer, start, task, learning_rate, seed")
+                  "Restriction to the cells with these properties, and what they need: part, kind, "
+                  "model, mixer, start, task, learning_rate, seed")
       ->type_name("NAME=VALUE,...")
       ->delimiter(',');
 }
 
 void add_run_flags(CLI::App& command, StudyFlags& flags) {
-  add_count(command, "--jobs", flags.jobs, "Number of processes that work side by side",
-            {.max = 1024});
-  add_real(command, "--minutes", flags.minutes, "Start no new cell after N minutes",
-           {.above_min = true})
+  add_count(command, "--jobs", flags.jobs, "Number of worker processes", {.max = 1024});
+  add_real(command, "--minutes", flags.minutes,
+           "Time limit in minutes, after which no new cell is started", {.above_min = true})
       ->default_str("");
   add_real(command, "--grace", flags.grace,
            "Grace period in minutes before running cells are stopped");
@@ -302,8 +322,8 @@ void add_run_flags(CLI::App& command, StudyFlags& flags) {
   command.add_flag("--no-check", flags.no_check, "Do not compute a stored cell again")
       ->excludes(check);
   command.add_flag("--worker", flags.worker,
-                   "Work as one of several processes, without a table at the end; with --check: "
-                   "only compute a stored cell again");
+                   "Run as a worker process of another study run (--jobs starts them): no table at "
+                   "the end; with --check, only compute a stored cell again");
 }
 
 CLI::App* add_subcommand(CLI::App& study, const std::string& name, const std::string& description,
@@ -320,7 +340,8 @@ CLI::App* add_subcommand(CLI::App& study, const std::string& name, const std::st
 
 void add_study(CLI::App& program) {
   CLI::App* study = program.add_subcommand(
-      "study", "Compare models, starts and tasks with several seeds; resumes an interrupted study");
+      "study",
+      "Compare models, initial weights and tasks over several seeds; resumes an interrupted study");
   study->require_subcommand(1);
   study->footer("Example:\n  convseq study run demo --jobs 2");
   const auto add = [&](const char* name, const char* description, const char* example,
@@ -329,14 +350,15 @@ void add_study(CLI::App& program) {
     return std::pair(add_subcommand(*study, name, description, example, run, flags), flags);
   };
   {
-    const auto [command, flags] = add("plan", "Print the cells of a study and what they cost",
-                                      "convseq study plan mini --data data", plan_study);
+    const auto [command, flags] =
+        add("plan", "Print the runs (cells) of a study and their estimated cost",
+            "convseq study plan mini --data data", plan_study);
     add_only_flag(*command, *flags);
     command->add_flag("--json", flags->json, "Print the table as JSON");
   }
   {
     const auto [command, flags] =
-        add("run", "Compute the cells of a study; resumes where it was interrupted",
+        add("run", "Compute the runs (cells) of a study; resumes where it was interrupted",
             "convseq study run mini --jobs 6 --minutes 25 --only model=light", run_study);
     add_only_flag(*command, *flags);
     add_run_flags(*command, *flags);
@@ -351,8 +373,9 @@ void add_study(CLI::App& program) {
     command->add_flag("--json", flags->json, "Print the table as JSON");
   }
   {
-    const auto [command, flags] = add("merge", "Merge the scores of another machine",
-                                      "convseq study merge mini other/scores.jsonl", merge_results);
+    const auto [command, flags] =
+        add("merge", "Add the results that were computed on another machine",
+            "convseq study merge mini other/scores.jsonl", merge_results);
     command->add_option("SOURCE,--source", flags->sources, "Study folders or scores.jsonl files")
         ->required();
   }

@@ -16,7 +16,7 @@ struct CudaDevice {
 
 bool built_with_cuda();
 std::vector<CudaDevice> cuda_devices();  // empty without a GPU or a driver
-// Why CUDA cannot be used though there is a GPU; empty: it can, or there is none.
+// "the GPU cannot be used: …", where a driver is installed; empty: it can, or there is no GPU.
 std::string cuda_problem();
 
 }  // namespace convseq::kernels

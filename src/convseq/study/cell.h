@@ -47,6 +47,8 @@ struct Cell {
   std::vector<std::string> needs = {};  // ids of cells whose files it reads
   CellWork work = {};
   std::vector<int64_t> order = {};  // cells are run in this order
+  // Whose cell it is: a pre-training that models share has the name of the first one.
+  std::vector<std::string> models = {};
 
   const std::string& id() const { return label.id; }
   CellKind kind() const { return label.kind; }

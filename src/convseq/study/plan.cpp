@@ -198,11 +198,16 @@ bool StudyPlan::is_chosen(const Cell& cell) const {
 std::string StudyPlan::add(CellKind kind, Json inputs, Cell cell) {
   const std::string id = cell_id(kind, inputs);
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
-    refuse_second_name(study_, cells_[found->second].label, cell.label);
-    std::vector<std::string>& parts = cells_[found->second].label.parts;
-    if (!contains(parts, part_)) parts.push_back(part_);
+    Cell& known = cells_[found->second];
+    refuse_second_name(study_, known.label, cell.label);
+    const auto add_name = [](const std::string& name, std::vector<std::string>& names) {
+      if (!contains(names, name)) names.push_back(name);
+    };
+    add_name(part_, known.label.parts);
+    add_name(cell.label.model, known.models);
     return id;
   }
+  cell.models = {cell.label.model};
   cell.label.id = id;
   cell.label.kind = kind;
   cell.label.parts = {part_};

@@ -88,6 +88,61 @@ TEST(ReportSections, CostSaysIfAModelOrTheTransformerHasOnePretrainingOnly) {
   }
 }
 
+TEST(ReportSections, CostHasAModelThatSharesThePretrainingOfAnother) {
+  ReportInput input = testing::example_study();
+  input.models.push_back(testing::make_model("light_dropout", "paper-light-mini"));
+  input.models.back().changes = {"fine-tuning dropout=0.1"};
+  input.parts[0].models.emplace_back("light_dropout");
+  const std::vector<CellResult> results = input.results;
+  for (CellResult result : results) {
+    if (result.model != "light" || result.kind != CellKind::Finetune || is_large(result)) continue;
+    result.id = "a" + result.id;
+    result.model = "light_dropout";
+    input.results.push_back(std::move(result));
+  }
+  const Table costs = std::get<Table>(section_of(input, cost_section).blocks.front());
+  EXPECT_EQ(costs.rows.size(), 4u);
+  EXPECT_EQ(costs.rows.back()[0].text, "light_dropout");
+}
+
+TEST(ReportSections, AblationsCompareModelsAfterTheSameBudgetInTextAndTables) {
+  ReportInput input = testing::example_study();
+  for (CellResult& result : input.results) {
+    if (result.model == "light_no_glu" && result.kind == CellKind::Pretrain) {
+      result.source_tokens /= 2;
+    }
+  }
+  const Section section = section_of(input, ablation_section);
+  EXPECT_EQ(section.answer, "");
+  const Table scores = std::get<Table>(section.blocks[0]);
+  const Table losses = std::get<Table>(section.blocks[1]);
+  for (const size_t column : {5, 6, 7}) EXPECT_EQ(scores.rows[0][column].text, kMissing);
+  for (const size_t column : {5, 6}) EXPECT_EQ(losses.rows[0][column].text, kMissing);
+}
+
+TEST(ReportSections, AblationsHaveNoLossWithoutAValidationCorpus) {
+  ReportInput input = testing::example_study();
+  for (CellResult& result : input.results) {
+    if (result.model != "light_no_glu" || result.kind != CellKind::Pretrain) continue;
+    result.validation.clear();
+    result.nll = 0;
+  }
+  const Table losses = std::get<Table>(section_of(input, ablation_section).blocks[1]);
+  EXPECT_EQ(losses.rows[0][4].text, kMissing);
+  EXPECT_NE(losses.rows[0][5].text, kMissing);
+  EXPECT_EQ(losses.rows[0][6].text, kMissing);
+}
+
+TEST(ReportSections, LossesOfAblationsSayIfTheyAreThoseOfTheFirstOfSeveralSeeds) {
+  const auto caption_of = [](const ReportInput& input) {
+    return std::get<Table>(section_of(input, ablation_section).blocks[1]).caption;
+  };
+  ReportInput input = testing::example_study();
+  EXPECT_TRUE(has_text(caption_of(input), "first seed"));
+  keep_first_pretraining(input, "light");
+  EXPECT_FALSE(has_text(caption_of(input), "first seed"));
+}
+
 TEST(ReportSections, FewestTokensSayIfTheyAreOfOnePretrainingOnly) {
   ReportInput input = testing::example_study();
   EXPECT_EQ(answer_of(input, token_section),

@@ -22,11 +22,12 @@ constexpr CountRange kFromZero{.min = 0};
 constexpr RealRange kAboveZero{.above_min = true};
 
 void add_limit_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
-  flags.steps = add_count(command, "--steps", options.limits.steps, "Number of optimizer steps");
+  flags.steps =
+      add_count(command, "--steps", options.limits.steps, "Maximum number of optimizer steps");
   if (options.limits.steps == 0) flags.steps->default_str("");
-  add_count(command, "--tokens", options.limits.source_tokens, "Stop after N source tokens")
+  add_count(command, "--tokens", options.limits.source_tokens, "Maximum number of source tokens")
       ->default_str("");
-  add_real(command, "--minutes", options.limits.minutes, "Stop after N minutes of training",
+  add_real(command, "--minutes", options.limits.minutes, "Maximum training time in minutes",
            kAboveZero)
       ->default_str("");
   add_count(command, "--patience", options.limits.patience,
@@ -34,7 +35,8 @@ void add_limit_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& o
 }
 
 void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
-  add_enum(command, "--optimizer", options.optimizer.kind, "Optimizer");
+  add_enum(command, "--optimizer", options.optimizer.kind,
+           "Optimizer (adamw_rms = AdamW with each step scaled by the RMS of its parameter)");
   flags.schedule = add_enum(command, "--schedule", options.schedule.kind,
                             "Learning-rate schedule (constant if --minutes is the only limit)");
   add_real(command, "--lr", options.schedule.learning_rate, "Peak learning rate", kAboveZero);
@@ -42,9 +44,10 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
             "Warm-up steps (default: a tenth of the steps, at most 100)", kFromZero)
       ->default_str("");
   add_count(command, "--decay", options.schedule.decay_steps,
-            "Final steps of linear learning-rate decay to zero", kFromZero);
+            "Number of final steps in which the learning rate decays linearly to zero", kFromZero);
   add_real(command, "--weight-decay", options.optimizer.weight_decay, "Decoupled weight decay");
-  add_real(command, "--clip", options.step.clip_norm, "Gradient-norm clip", kAboveZero);
+  add_real(command, "--clip", options.step.clip_norm,
+           "Maximum gradient norm; larger gradients are scaled down to it", kAboveZero);
   add_real(command, "--label-smoothing", options.step.label_smoothing, "Label smoothing",
            {.max = 0.999});
   add_real(command, "--z-loss", options.step.z_loss, "Weight of the z-loss, log(Z)²");
@@ -53,11 +56,11 @@ void add_optimizer_flags(CLI::App& command, TrainingFlags& flags, TrainingOption
 void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions& options) {
   flags.save_every =
       add_count(command, "--save-every", options.save_every,
-                "Steps between checkpoints; if not given, they are also at least a minute apart");
+                "Steps between checkpoints (without this option also at least a minute apart)");
   add_count(
       command, "--validate-every", options.validate_every,
-      "Steps between validations (0 = at the end; in fine-tuning once per epoch, at most 1,000 "
-      "steps apart)",
+      "Steps between validations (0 = for pre-training only at the end, for fine-tuning after "
+      "every epoch and at least every 1,000 steps)",
       kFromZero);
   add_count(command, "--log-every", options.log_every, "Steps between lines of metrics.jsonl");
   add_count(command, "--keep", options.keep, "Number of checkpoints to keep",
@@ -66,9 +69,7 @@ void add_interval_flags(CLI::App& command, TrainingFlags& flags, TrainingOptions
 
 // Why libtorch uses none of this machine's GPUs; empty: there is none.
 std::string why_no_gpu() {
-  if (const std::string problem = kernels::cuda_problem(); !problem.empty()) {
-    return "the GPU cannot be used: " + problem;
-  }
+  if (std::string problem = kernels::cuda_problem(); !problem.empty()) return problem;
   const auto gpus = kernels::cuda_devices();
   if (gpus.empty()) return "";
   return fmt::format("libtorch cannot use the {}; see `convseq version`", gpus.front().name);

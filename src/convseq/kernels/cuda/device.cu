@@ -25,8 +25,12 @@ std::vector<CudaDevice> cuda_devices() {
 std::string cuda_problem() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  const bool none = error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver;
-  return error == cudaSuccess || none ? "" : cudaGetErrorString(error);
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return "";
+  // The error without a driver is that of a driver which is older than the runtime.
+  int driver = 0;
+  cudaDriverGetVersion(&driver);  // 0: none is installed
+  if (error == cudaErrorInsufficientDriver && driver == 0) return "";
+  return std::string("the GPU cannot be used: ") + cudaGetErrorString(error);
 }
 
 }  // namespace convseq::kernels

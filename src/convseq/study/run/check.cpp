@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <thread>
 
 namespace convseq {
@@ -66,12 +67,15 @@ std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folde
   if (cell == nullptr) return std::nullopt;
   const CellResult stored = *folder.reported(cell->id());
   // The tokenizer and the synthetic data, where they are not here yet.
-  for (const std::string& need : cell->needs) {
-    if (folder.has_files(need)) continue;
-    const auto lock = wait_for(folder.lock_file(need), options);
+  std::set<std::string> needs;
+  plan.add_needs(
+      *cell, [&](const std::string& id) { return !folder.has_files(id); }, needs);
+  for (const Cell& need : plan.cells()) {  // each comes after those that it needs
+    if (!needs.contains(need.id())) continue;
+    const auto lock = wait_for(folder.lock_file(need.id()), options);
     if (!lock) return std::nullopt;
-    if (folder.has_files(need)) continue;  // the other process has made them
-    const auto made = runner.run(*plan.find(need), folder.cell(need));
+    if (folder.has_files(need.id())) continue;  // the other process has made them
+    const auto made = runner.run(need, folder.cell(need.id()));
     if (!made || options.interrupted()) return std::nullopt;
     folder.store(*made);
   }
@@ -84,12 +88,11 @@ std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folde
   if (!again) return std::nullopt;
   const std::string split = stored.splits.contains("test") ? "test" : "validation";
   const auto& [metric, value] = stored.splits.at(split).metrics.front();
-  const bool same_cpu = stored.device == again->device && stored.device.starts_with("cpu");
   return Reproduction{.cell = cell->name(),
                       .metric = split + " " + metric,
                       .stored = value,
                       .again = again->splits.at(split).metrics.front().second,
-                      .tolerance = same_cpu ? 0 : plan.study().tolerance};
+                      .tolerance = plan.study().tolerance};
 }
 
 }  // namespace convseq

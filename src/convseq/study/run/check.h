@@ -22,9 +22,9 @@ struct Reproduction {
 };
 
 // Computes the quickest fine-tuning run from scratch that has a stored result again, with the cells
-// it needs, and compares the test score. On the device that made the stored one, if that is a CPU,
-// they must be equal, else differ by at most the study's tolerance. Nothing if there is no such
-// result, or if it was stopped.
+// it needs, and compares the test score, which may differ by the study's tolerance: a result says
+// on which kind of machine it was made, but not all that decides its last digits. Nothing if there
+// is no such result, or if it was stopped.
 std::optional<Reproduction> reproduce_a_cell(StudyPlan& plan, StudyFolder& folder,
                                              CellRunner& runner, const WorkerOptions& options);
 

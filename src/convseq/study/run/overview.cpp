@@ -82,10 +82,14 @@ StudyOverview overview(const StudyPlan& plan, const StudyFolder& folder, const C
     if (group.chosen || group.failed) continue;
     // A group of several parts is counted once, in its first part.
     if (first.label.parts.front() != group.part) continue;
+    std::vector<Cell> runs;  // at any of the rates that may be chosen
+    for (const std::string& id : group.first_runs) runs.push_back(*plan.find(id));
     int64_t coming = 0;
-    Cell other = first;
-    for (other.label.seed = 2; other.label.seed <= group.seeds; ++other.label.seed) {
-      if (filter.takes(other)) ++coming;
+    for (int64_t seed = 2; seed <= group.seeds; ++seed) {
+      coming += std::ranges::any_of(runs, [&](Cell& run) {
+        run.label.seed = seed;
+        return filter.takes(run);
+      });
     }
     PartOverview& part = part_of(group.part);
     part.finetunings += coming;

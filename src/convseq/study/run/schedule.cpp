@@ -37,7 +37,7 @@ std::vector<std::string> values_of(const Cell& cell, const std::string& name) {
   const CellResult& label = cell.label;
   if (name == "part") return label.parts;
   if (name == "kind") return {std::string(name_of(label.kind))};
-  if (name == "model") return {label.model};
+  if (name == "model") return cell.models;
   if (name == "mixer") return {mixer_of(cell)};
   if (name == "start") return {std::string(name_of(label.start))};
   if (name == "task") return {label.task};

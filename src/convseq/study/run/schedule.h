@@ -25,16 +25,13 @@ class CellFilter {
   std::map<std::string, std::set<std::string>> allowed_;
 };
 
-enum class CellState { Done, Failed, Blocked, Running, Ready, Waiting };
-template <>
-inline constexpr auto kEnumNames<CellState> = std::to_array<EnumName<CellState>>({
-    {CellState::Done, "done"},
-    {CellState::Failed, "failed"},
-    {CellState::Blocked, "blocked"},  // a cell that it needs has failed
-    {CellState::Running, "running"},  // by some process
-    {CellState::Ready, "ready"},
-    {CellState::Waiting, "waiting"},  // for a cell that it needs
-});
+enum class CellState {
+  Failed,
+  Blocked,  // a cell that it needs has failed
+  Running,  // by some process
+  Ready,
+  Waiting,  // for a cell that it needs
+};
 
 // Whether a cell that is still to be computed needs the files of this one.
 bool has_work_left(const Cell& cell, const StudyPlan& plan, const StudyFolder& folder);

@@ -13,8 +13,14 @@ namespace {
 
 constexpr const char* kResult = "result.json";
 constexpr const char* kFailed = "failed.json";
+constexpr const char* kRetried = "retried.json";
 constexpr const char* kMerged = "merged.jsonl";
 constexpr const char* kScores = "scores.jsonl";
+
+// Scores alone, as in results/ of the repository, would be replaced by those of no cells.
+bool has_cells(const fs::path& folder) {
+  return fs::exists(folder / "cells") || fs::exists(folder / kMerged);
+}
 
 CellResult read_result(const fs::path& file) {
   return CellResult::from_json(JsonObject::from_file(file));
@@ -57,6 +63,10 @@ std::optional<std::string> difference(const CellResult& first, const CellResult&
 }  // namespace
 
 StudyFolder::StudyFolder(fs::path path, bool create) : path_(std::move(path)) {
+  std::error_code not_there;
+  const auto bytes = fs::file_size(path_ / kScores, not_there);
+  require(not_there || bytes == 0 || has_cells(path_),
+          "{0}: has scores without their cells; merge {0} into another folder", path_.string());
   if (create) {
     std::error_code error;
     fs::create_directories(path_ / "cells", error);
@@ -75,20 +85,23 @@ void StudyFolder::read_merged() {
   }
 }
 
-void StudyFolder::refresh(StudyPlan& plan) {
+void StudyFolder::refresh(StudyPlan& plan) { refresh(plan, Retried::Left); }
+
+void StudyFolder::refresh(StudyPlan& plan, Retried retried) {
   read_merged();
-  read_results(plan);
+  read_results(plan, retried);
   plan.choose([&](const std::string& id) { return reported(id); });
-  read_results(plan);  // of the cells that this added
+  read_results(plan, retried);  // of the cells that this added
 }
 
-void StudyFolder::read_results(const StudyPlan& plan) {
+void StudyFolder::read_results(const StudyPlan& plan, Retried retried) {
   for (const Cell& cell : plan.cells()) {
     const std::string& id = cell.id();
     const auto known = results_.find(id);
     if (known != results_.end() && known->second.failed.empty()) continue;
     auto found = read_if_there(this->cell(id) / kResult);
     if (!found) found = read_if_there(this->cell(id) / kFailed);
+    if (!found && retried == Retried::Failed) found = read_if_there(this->cell(id) / kRetried);
     if (found) {
       results_.insert_or_assign(id, std::move(*found));
     } else {
@@ -136,13 +149,15 @@ void StudyFolder::store(const CellResult& result) {
   const bool failed = !result.failed.empty();
   write_json_file(cell(result.id) / (failed ? kFailed : kResult), result.to_json());
   if (!failed) fs::remove(cell(result.id) / kFailed);
+  fs::remove(cell(result.id) / kRetried);
   results_.insert_or_assign(result.id, result);
 }
 
-void StudyFolder::forget_failure(const std::string& id) {
-  fs::remove(cell(id) / kFailed);
+void StudyFolder::retry(const std::string& id) {
+  std::error_code not_failed;
+  fs::rename(cell(id) / kFailed, cell(id) / kRetried, not_failed);
   fs::remove(cell(id) / "deaths");
-  results_.erase(id);
+  if (has_failed(id)) results_.erase(id);
 }
 
 std::map<std::string, CellResult> StudyFolder::local_results() const {
@@ -181,8 +196,9 @@ MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
   };
   for (const fs::path& source : sources) {
     require(fs::exists(source), "{}: no such study folder or scores file", source.string());
-    if (!fs::is_directory(source)) {
-      for (const CellResult& result : read_scores(source)) take(result, source);
+    if (!has_cells(source)) {
+      const fs::path scores = fs::is_directory(source) ? source / kScores : source;
+      for (const CellResult& result : read_scores(scores)) take(result, scores);
       continue;
     }
     const StudyFolder other(source, false);
@@ -211,8 +227,12 @@ std::vector<CellResult> StudyFolder::results(const StudyPlan& plan) const {
   return found;
 }
 
-void StudyFolder::write_scores(const StudyPlan& plan) const {
+// Without the failures of cells that are to be computed again, their groups would have no learning
+// rate yet, and the runs at the one that was chosen would be missing.
+void StudyFolder::write_scores(StudyPlan& plan) {
+  refresh(plan, Retried::Failed);
   convseq::write_scores(path_ / kScores, results(plan));
+  refresh(plan, Retried::Left);
 }
 
 }  // namespace convseq

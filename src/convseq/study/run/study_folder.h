@@ -18,12 +18,15 @@ struct MergeReport {
 // The folder of a study, which several processes share:
 //   cells/ID/result.json   a finished cell; beside it what it made (model/, shards/, …)
 //   cells/ID/failed.json   a failed one
+//   cells/ID/retried.json  the failure of one that is to be computed again
 //   cells/ID/deaths        how many of its workers were killed
+//   cells/ID/lock          locked while it is computed
 //   merged.jsonl           results of other machines, whose files are not here
 //   scores.jsonl           all results of the study, one per line
 //   digests.json           of the data files
 class StudyFolder {
  public:
+  // Refuses a folder with scores but without the cells that they are written from.
   explicit StudyFolder(std::filesystem::path path, bool create = true);
 
   const std::filesystem::path& path() const { return path_; }
@@ -43,7 +46,8 @@ class StudyFolder {
   bool is_settled(const std::string& id) const;
 
   void store(const CellResult& result);  // result.json or, if it failed, failed.json
-  void forget_failure(const std::string& id);
+  // Lets a failed cell be computed again. Until that is done, its failure stays in the scores.
+  void retry(const std::string& id);
 
   // Takes in the results of other folders or scores.jsonl files. Of two results of a cell the older
   // is kept. Different inputs for the same id are an Error. Waits for a merge of another process.
@@ -52,11 +56,16 @@ class StudyFolder {
 
   // The results of the plan's cells, with the parts and choices of the plan.
   std::vector<CellResult> results(const StudyPlan& plan) const;
-  void write_scores(const StudyPlan& plan) const;
+  // No cells may be computed by the plan afterwards: it may have chosen learning rates without the
+  // cells that are to be computed again.
+  void write_scores(StudyPlan& plan);
 
  private:
+  enum class Retried { Left, Failed };  // what a cell counts as that is to be computed again
+
   std::map<std::string, CellResult> local_results() const;
-  void read_results(const StudyPlan& plan);
+  void refresh(StudyPlan& plan, Retried retried);
+  void read_results(const StudyPlan& plan, Retried retried);
   void read_merged();  // if another process has merged results since the last time
 
   std::filesystem::path path_;

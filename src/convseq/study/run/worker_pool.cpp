@@ -66,9 +66,10 @@ struct WorkerEnd {
   }
 };
 
-// The caller holds the lock of the cell, so that no worker takes it meanwhile.
-void record_death(StudyFolder& folder, StudyPlan& plan, const std::string& id, WorkerEnd end) {
-  if (folder.is_settled(id)) return;                   // it was stored before the worker died
+// Whether a new worker may take this one's place. The caller holds the lock of the cell, so that no
+// worker takes it meanwhile.
+bool record_death(StudyFolder& folder, StudyPlan& plan, const std::string& id, WorkerEnd end) {
+  if (folder.is_settled(id)) return true;              // it was stored before the worker died
   if (plan.find(id) == nullptr) folder.refresh(plan);  // of a seed that was added since
   const Cell* cell = plan.find(id);
   log::warning("{}: its worker {}", cell == nullptr ? id : cell->name(), end.describe());
@@ -76,10 +77,13 @@ void record_death(StudyFolder& folder, StudyPlan& plan, const std::string& id, W
   int count = 0;
   std::ifstream(deaths) >> count;
   write_json_file(deaths, ++count);
-  if (count < kMostDeaths || cell == nullptr) return;  // null: of results merged meanwhile
+  if (count < kMostDeaths) return true;
+  // It came with results that were merged meanwhile. Not recorded as failed, it would kill more.
+  if (cell == nullptr) return false;
   CellResult failure = cell->label;
   failure.failed = fmt::format("its worker died {} times; the last one {}", count, end.describe());
   folder.store(failure);
+  return true;
 }
 
 class WorkerPool {
@@ -153,7 +157,8 @@ class WorkerPool {
     if (options_.interrupted()) return;
     bool replace = end.killed() && link.has_begun();
     if (link.cell()) {
-      replace = attempt([&] { record_death(folder_, plan_, *link.cell(), end); });
+      replace = false;
+      attempt([&] { replace = record_death(folder_, plan_, *link.cell(), end); });
     } else {
       log::warning("a worker {}", end.describe());
     }

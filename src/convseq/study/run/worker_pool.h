@@ -24,7 +24,8 @@ struct WorkerPoolOptions {
 
 // Starts worker processes and waits for them. A worker that is killed, or that ends with an error,
 // while it computes a cell is replaced; the second time the cell is recorded as failed. One that
-// does not get as far as its first cell is not replaced. Deaths after an interruption do not count.
+// does not get as far as its first cell is not replaced, nor is one that dies, for the second time,
+// of a cell that the plan does not have. Deaths after an interruption do not count.
 // Returns the highest exit code of workers that were not replaced; 128 + N is that of signal N.
 int run_workers(StudyFolder& folder, StudyPlan& plan, const WorkerPoolOptions& options);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "convseq/base/contains.h"
 #include "convseq/base/counted.h"
@@ -43,12 +44,26 @@ bool in_main_part(const Context& context, const CellResult& result) {
   return false;
 }
 
+// Ids of the pre-trainings that the runs of `systems` start from, as far as they are known.
+std::set<std::string> starts_of(const std::vector<const System*>& systems) {
+  std::set<std::string> ids;
+  for (const System* system : systems) {
+    for (const CellResult* run : system->runs) {
+      if (run->inputs.is_object()) ids.insert(run->inputs.value("start", ""));
+    }
+  }
+  return ids;
+}
+
 Cost cost_of(const Context& context, const Model& model,
              const std::vector<const System*>& systems) {
   Cost cost{.model = &model, .systems = systems};
+  const std::set<std::string> starts = starts_of(systems);
   std::vector<double> tokens, seconds, flops, beside;
   for (const CellResult& result : context.input.results) {
-    if (result.kind != CellKind::Pretrain || result.model != model.name || !result.failed.empty() ||
+    // One that several models share has the name of the first of them.
+    const bool is_own = result.model == model.name || starts.contains(result.id);
+    if (result.kind != CellKind::Pretrain || !is_own || !result.failed.empty() ||
         result.start == Start::Self || !in_main_part(context, result) ||
         !fits(size_of(result), &model)) {
       continue;
