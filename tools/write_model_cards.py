@@ -107,7 +107,7 @@ def label_fields(scores):
     calibration = scores.rows["toxicity-labels-mini", "calibration"]
     thresholds = calibration["calibration"]["thresholds"]
     known = {row["label"]: row for row in scores.rows["toxicity-labels-mini", "jigsaw_wiki.known"]["classes"]}
-    labels = ["| label | threshold | wiki_toxic_labels: with it, answered, right | jigsaw_wiki with known labels: with it, answered, right |",
+    labels = ["| label | threshold | wiki_toxic_labels: positives, predicted, true positives | jigsaw_wiki with known labels: positives, predicted, true positives |",
               "|---|---|---|---|"]
 
     def counts(row):

@@ -34,7 +34,10 @@ void add_convert(CLI::App& program) {
   command->add_option("--from", options->from, "Input format: Hugging Face T5, v1.0 or v1.1")
       ->required()
       ->type_name("hf-t5");
-  command->add_option("FOLDER,--folder", options->folder, "Input folder")->required();
+  command
+      ->add_option("FOLDER,--folder", options->folder,
+                   "Local folder of the Hugging Face model, with config.json and model.safetensors")
+      ->required();
   command->add_option("OUT,--out", options->out, "Output folder for the model")->required();
   command->add_flag("--force", options->force, "Replace the model in the output folder");
   command->footer("Example:\n  convseq convert --from hf-t5 t5-small models/t5-small");

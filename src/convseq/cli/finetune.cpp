@@ -87,9 +87,9 @@ void run(FinetuneFlags& flags) {
 void add_model_flags(CLI::App& command, FinetuneFlags& flags) {
   FinetuneOptions& options = flags.run;
   command.add_option("--from", options.from, "Pre-trained model folder to start from");
-  command.add_option(
-      "--model", flags.model,
-      "Train from scratch: a preset, a config file, or a model folder for its config");
+  command.add_option("--model", flags.model,
+                     "Model to train from scratch: a preset, a config file, or a model folder "
+                     "whose config is used");
   command.add_option(
       "--tokenizer", options.tokenizer,
       "Tokenizer: a spiece.model file or the folder that holds it (default: that of --from)");
@@ -98,7 +98,8 @@ void add_model_flags(CLI::App& command, FinetuneFlags& flags) {
   command.add_flag("--freeze-encoder", options.freeze_encoder,
                    "Freeze the encoder and the embeddings; train only the decoder or the head");
   add_enum(command, "--answer", options.form,
-           "Answer format: text from the decoder, or a head on the pooled encoder output");
+           "How the model predicts: text = the decoder writes the label, pooled = a classification "
+           "head on the mean-pooled encoder output, without a decoder");
 }
 
 void add_data_flags(CLI::App& command, FinetuneFlags& flags) {
@@ -128,7 +129,9 @@ void add_data_flags(CLI::App& command, FinetuneFlags& flags) {
 void add_finetune(CLI::App& program) {
   auto flags = std::make_shared<FinetuneFlags>();
   CLI::App* command = program.add_subcommand(
-      "finetune", "Fine-tune a model on a task and keep the best one; resumes an interrupted run");
+      "finetune",
+      "Fine-tune a model on a task and keep its best weights by validation; resumes an interrupted "
+      "run");
   command
       ->add_option("OUT,--out", flags->run.out, "Output folder for the model, checkpoints and logs")
       ->required();

@@ -60,7 +60,8 @@ void add_pretrain(CLI::App& program) {
       ->required();
   command
       ->add_option("--corpus", flags->corpora,
-                   "Token shards or raw text; CORPUS=WEIGHT mixes several")
+                   "Training corpus: a folder of token shards, or raw text; CORPUS=WEIGHT, given "
+                   "several times, mixes corpora")
       ->required();
   command
       ->add_option("--tokenizer", options.tokenizer,

@@ -163,12 +163,14 @@ void add_quantize(CLI::App& program) {
   auto flags = std::make_shared<QuantizeFlags>();
   CLI::App* command = program.add_subcommand(
       "quantize",
-      "Convert the matrices of a model to int8 or bf16, for a smaller and faster model");
+      "Quantize a model: store the weights of its linear layers and embeddings in int8 or bf16");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   command->add_option("OUT,--out", flags->out, "Output folder for the model")->required();
   command->add_flag("--int8", flags->int8,
-                    "Matrices in int8, with one scale per output channel; all else in fp32");
-  command->add_flag("--bf16", flags->bf16, "Matrices in bf16; all else in fp32");
+                    "Linear and embedding weights in int8, with one scale per output channel; "
+                    "other weights in fp32");
+  command->add_flag("--bf16", flags->bf16,
+                    "Linear and embedding weights in bf16; other weights in fp32");
   add_task_flags(*command, flags->task);
   command->add_option("--split", flags->split,
                       "Split to compare the scores on (default: test, else validation)");

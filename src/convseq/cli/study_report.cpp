@@ -40,8 +40,8 @@ void add_study_report(CLI::App& study) {
       ->required();
   command->add_option("--out", flags->out, "Folder of the study (default: studies/NAME)");
   command->add_option("--scores", flags->scores,
-                      "scores.jsonl of this study, and of the same models at other sizes (default: "
-                      "that of the folder)");
+                      "scores.jsonl files: of this study, and of studies with the same models at "
+                      "other sizes (default: the one in the study's folder)");
   command->add_option("--bench", flags->benches,
                       "Benchmark results to show beside the scores: bench/results/length-*.json, "
                       "decode-*.json, cpu-*.json");

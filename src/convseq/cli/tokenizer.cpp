@@ -163,13 +163,14 @@ void add_train(CLI::App& tokenizer) {
   command->add_option("CORPUS,--corpus", flags->corpora, kCorpusHelp)->required();
   command->add_option("--out,-o", flags->out, "Output folder")->required();
   add_count(*command, "--vocabulary", flags->trainer.pieces,
-            "Vocabulary size, with special and byte pieces, without sentinels and padding",
+            "Number of pieces, including <pad>, </s>, <unk> and the byte pieces; the model's "
+            "vocabulary adds 100 sentinels and is rounded up to a multiple of 128",
             {.min = 4, .max = 1'000'000});
   add_enum(*command, "--model", flags->trainer.kind, "SentencePiece model type");
   command->add_flag("!--no-byte-fallback", flags->trainer.byte_fallback,
                     "No byte fallback: rare characters become unknown, as in T5's own tokenizer");
   add_real(*command, "--character-coverage", flags->trainer.character_coverage,
-           "Character coverage", {.min = 0.98, .max = 1});
+           "Fraction of the corpus' characters that get their own pieces", {.min = 0.98, .max = 1});
   add_count(*command, "--lines", flags->lines,
             "Maximum number of training lines, sampled from the whole corpus",
             {.max = 100'000'000});

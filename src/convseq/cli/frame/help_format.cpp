@@ -42,7 +42,7 @@ std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   if (!entry.default_text.empty()) text += " [default: " + entry.default_text + "]";
   if (!entry.environment.empty()) text += " [environment: " + entry.environment + "]";
   for (const CLI::Option* needed : option->get_needs()) {
-    text += " [with " + needed->get_name() + "]";
+    text += " [requires " + needed->get_name() + "]";
   }
   return text;
 }

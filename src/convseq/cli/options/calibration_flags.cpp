@@ -25,13 +25,14 @@ void add_calibration_flags(CLI::App& command, CalibrationFlags& flags) {
       .add_option_function<std::string>(
           "--fit-threshold",
           [&flags](const std::string& text) { flags.fit.threshold = threshold_request(text); },
-          "Fit the probability threshold of the positive label, or of each label of a multi-label "
-          "model, on the validation split: the highest recall with at least this precision, the "
-          "highest threshold with at least this recall, or the highest F1")
+          "Fit the decision threshold of the positive label, or of each label of a multi-label "
+          "model, on the validation split: precision=P = the highest recall with a precision of at "
+          "least P, recall=R = the highest threshold with a recall of at least R, f1 = the highest "
+          "F1")
       ->type_name("precision=P|recall=R|f1");
   add_count(command, "--fit-min-positives", flags.fit.min_positives,
-            "Fit the threshold of a label only if at least N examples have the label; others keep "
-            "theirs (0.5 in a multi-label model without one)",
+            "Minimum number of examples with a label for its threshold to be fitted; other labels "
+            "keep their stored threshold (in a multi-label model without one: 0.5)",
             {.max = kMostRows});
   command.add_flag("--fit-temperature", flags.fit.temperature,
                    "Fit the softmax or sigmoid temperature on the validation split");

@@ -11,9 +11,9 @@ CLI::Option* add_device(CLI::App& command, DeviceChoice& choice) {
 void add_engine_flags(CLI::App& command, EngineChoice& choice) {
   add_device(command, choice.device);
   add_enum(command, "--precision", choice.precision,
-           "Compute precision (stored = that of the model folder)");
+           "Compute precision (stored = that of the weights, on a GPU fp32; int8 only on a CPU)");
   add_enum(command, "--kv-cache-dtype", choice.cache,
-           "Data type of the KV cache on a GPU (auto = that of the model)");
+           "Data type of the KV cache on a GPU (auto = the compute precision)");
   add_count(command, "--threads", choice.threads, "Number of CPU threads (0 = one per core)",
             {.min = 0, .max = kMostThreads});
 }

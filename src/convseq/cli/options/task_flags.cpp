@@ -134,7 +134,8 @@ void add_task_flags(CLI::App& command, TaskFlags& flags) {
             "Maximum source length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
   add_count(command, "--max-target-tokens", flags.max_target_tokens,
             "Maximum target length in tokens (0 = the task's limit)", {.min = 0, .max = kLongest});
-  add_enum(command, "--on-bad-line", flags.on_bad_line, "What to do with an invalid row");
+  add_enum(command, "--on-bad-line", flags.on_bad_line,
+           "Handling of invalid rows: stop with an error, or skip and count them");
 }
 
 void check_token_limit(const char* flag, int64_t tokens) {
