@@ -11,6 +11,7 @@
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 
 namespace convseq {
@@ -80,6 +81,7 @@ bool DeviceGraph::capture(const std::function<void()>& work) {
       graph->capture_end();
     } catch (const std::exception&) {  // the capture is void already
     }
+    c10::cuda::device_synchronize();  // throws the error of a GPU that no longer works
     return false;
   }
   on.pool_bytes += std::max<int64_t>(reserved_bytes(on.stream.device_index()) - before, 0);

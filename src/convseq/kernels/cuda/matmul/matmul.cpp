@@ -100,6 +100,7 @@ class Call {
     check(cublasLtMatmulAlgoGetHeuristic(handle, description_, first_, second_, out_, out_,
                                          preference, kProposals, found.data(), &count));
     found.resize(count);
+    std::erase_if(found, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
     require(!found.empty(), "matmul: cuBLASLt has no algorithm for {} × {} × {}", matmul_.rows,
             matmul_.inner, matmul_.columns);
     return found;
