@@ -226,8 +226,8 @@ CONVSEQ_INLINE int64_t rows_in_cache(int64_t cache_bytes, int64_t row_bytes) {
 }
 
 // How a matmul is cut: blocks of rows and groups of panels stay in the L2 cache together with the
-// group that comes next. A small panel is a group of its own, and stays in the L1 cache while the
-// rows pass; otherwise the rows of a tile stay while the panels of the group pass.
+// group that comes next. A panel that fits in the L1 cache is a group of its own, and stays there
+// while the rows pass; otherwise the rows of a tile stay while the panels of the group pass.
 struct Blocks {
   int64_t rows = 0;
   int64_t columns = 0;  // of a group
@@ -235,15 +235,13 @@ struct Blocks {
 
 template <int Rows, int Panel>
 CONVSEQ_INLINE Blocks blocks_of(int64_t cache_bytes, int64_t row_bytes, int64_t weight_bytes) {
-  // Measured (docs/lab-notes.md).
 #ifdef __aarch64__
-  constexpr int64_t kPanelBytes = 32 * 1024, kGroupsOfCache = 8;
+  constexpr int64_t kPanelBytes = 32 * 1024;  // half of an L1 cache
 #else
-  constexpr int64_t kPanelBytes = 8 * 1024, kGroupsOfCache = 16;
+  constexpr int64_t kPanelBytes = 24 * 1024;
 #endif
   const int64_t panel_bytes = weight_bytes * Panel;
-  const int64_t panels =
-      panel_bytes <= kPanelBytes ? 1 : cache_bytes / kGroupsOfCache / panel_bytes;
+  const int64_t panels = panel_bytes <= kPanelBytes ? 1 : cache_bytes / 8 / panel_bytes;
   return {.rows = rows_in_cache<Rows>(cache_bytes, row_bytes),
           .columns = larger<int64_t>(1, panels) * Panel};
 }
