@@ -139,6 +139,28 @@ TEST_F(Signals, EndAFinetuningThatReadsItsData) {
   ::close(open_end);
 }
 
+TEST_F(Signals, EndAnEvaluationThatReadsItsData) {
+  const fs::path model = testing::model_for_prediction(work);
+  const fs::path fifo = in("test.jsonl");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::vector<std::pair<std::string, std::string>> commands = {
+      {fmt::format("evaluate {} --test {} --quiet", model.string(), fifo.string()), "evaluate"},
+      {fmt::format("quantize {} {} --int8 --test {} --quiet", model.string(), in("int8"),
+                   fifo.string()),
+       "quantize"}};
+  for (const auto& [command, name] : commands) {
+    int open_end = -1;
+    const auto reads = [&] {  // a pipe without a reader cannot be opened
+      open_end = ::open(fifo.c_str(), O_WRONLY | O_NONBLOCK);
+      return open_end >= 0;
+    };
+    EXPECT_EQ(stopped(command, reads, SIGINT), 130);
+    EXPECT_EQ(output(), "convseq: " + name + ": stopped; nothing was written\n");
+    ::close(open_end);
+  }
+  EXPECT_FALSE(fs::exists(in("int8")));
+}
+
 TEST_F(Signals, AreNotNeededWhereTheDiskIsFullAndTheInputWaits) {
   const fs::path model = testing::model_for_prediction(work);
   ASSERT_EQ(::mkfifo(in("fifo").c_str(), 0600), 0);

@@ -29,11 +29,11 @@ void answer_by_scores(TaskAnswerer& answerer, const TaskSplit& split,
                       const EvaluateTaskOptions& options, TaskEvaluation& result) {
   const ClassScores scores = answerer.scores(split.sources, options.batches);
   result.calibration = options.calibration;
+  for (size_t i = 0; options.finite_scores && i < scores.size(); ++i) {
+    require(all_finite(scores[i]), "{}: the model's scores of example {} are not finite",
+            answerer.task().name, i + 1);
+  }
   if (options.fit.any()) {
-    for (size_t i = 0; i < scores.size(); ++i) {
-      require(all_finite(scores[i]), "{}: the model's scores of example {} are not finite",
-              answerer.task().name, i + 1);
-    }
     result.calibration =
         fit_calibration(options.fit, options.calibration,
                         {.task = answerer.task(), .examples = split.examples, .scores = scores});

@@ -14,6 +14,7 @@ struct EvaluateTaskOptions {
   BootstrapOptions bootstrap;
   std::vector<Metric> metrics = {};  // none: those of the task
   bool token_nll = false;  // also the likelihood of the reference answers, where there is a decoder
+  bool finite_scores = false;    // refuse scores of labels that are not finite
   Calibration calibration = {};  // of the model
   CalibrationRequest fit = {};   // what to fit to this split, before the metrics are computed
   // Called before each pass over the examples with the name of the pass, for a progress bar.

@@ -17,6 +17,8 @@
 namespace convseq::cli {
 namespace {
 
+constexpr const char* kEvaluateStopped = "evaluate: stopped; nothing was written";
+
 struct EvaluateFlags {
   std::filesystem::path model;
   TaskFlags task;
@@ -63,7 +65,12 @@ void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
 Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   const Calibration stored = calibration_of(flags.calibration, flags.model, task);
   BadLines bad_lines(flags.task.on_bad_line);
-  flags.read.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}};
+  const auto stop_reading = [] {
+    throw_if_interrupted(kEvaluateStopped);
+    return false;
+  };
+  flags.read.reader = {.data = flags.task.data,
+                       .lines = {.bad_lines = &bad_lines, .stop = stop_reading}};
   const auto engine = load_engine(flags.model, flags.engine);
   fit_to_positions(task, engine->config());
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
@@ -72,8 +79,7 @@ Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   TaskSplit examples = read_split(task, split, tokenizer, flags.read);
   require_memory_for(flags, engine->config(), examples);
 
-  ExampleProgress progress(std::ssize(examples.examples), !flags.quiet,
-                           "evaluate: stopped; nothing was written");
+  ExampleProgress progress(std::ssize(examples.examples), !flags.quiet, kEvaluateStopped);
   flags.batches.on_batch = [&](size_t rows) { progress.add(rows); };
   const CalibrationFlags& calibration = flags.calibration;
   TaskEvaluation found = evaluate_task(
@@ -82,11 +88,12 @@ Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
        .bootstrap = flags.bootstrap,
        .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
        .token_nll = flags.token_nll,
+       .finite_scores = true,
        .calibration = stored,
        .fit = calibration.fit,
        .on_pass = [&](const char* pass) { progress.start(pass); }});
   progress.finish();
-  throw_if_interrupted("evaluate: stopped; nothing was written");
+  throw_if_interrupted(kEvaluateStopped);
   if (calibration.fit.any()) {
     found.calibration.fitted = fit_record(calibration, task, split, examples.examples.size());
   }
@@ -160,8 +167,9 @@ void add_evaluate(CLI::App& program) {
       "evaluate", "Evaluate a model on a task, with 95% bootstrap confidence intervals");
   command->add_option("MODEL,--model", flags->model, "Model folder")->required();
   add_task_flags(*command, flags->task);
-  command->add_option("--split", flags->split,
-                      "Split to evaluate (default: test, else validation)");
+  command->add_option(
+      "--split", flags->split,
+      "Split to evaluate (default: test, else validation; with --fit-…: validation)");
   add_enum(
       *command, "--answer", flags->by,
       "Prediction method: greedy = generated text, labels = the label that the decoder finds "

@@ -121,6 +121,8 @@ int flushed(int code) {
 
 int main(int argc, char** argv) {
   convseq::cli::stop_at_once_on_signals(convseq::cli::program_name());
-  return convseq::cli::flushed(
+  const int code = convseq::cli::flushed(
       convseq::cli::run_safely(std::vector<std::string>(argv + 1, argv + argc)));
+  convseq::cli::end_program(code);
+  return code;
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <set>
 
 #include "convseq/answer/predict/prediction_format.h"
 #include "convseq/answer/predict/prediction_stream.h"
@@ -91,8 +92,12 @@ Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKi
   Calibration calibration = Calibration::load(flags.model);
   if (kind == LabelKind::Single) calibration.thresholds.clear();  // it has one at most
   constexpr RealRange kProbability{.max = 1};
+  std::set<std::string> named;
   for (const std::string& text : thresholds_of(flags.thresholds)) {
     const NamedNumber given = named_number(text);
+    const std::string whose = given.has_equals ? given.name : "";
+    require(named.insert(whose).second, "--threshold: given twice{}",
+            whose.empty() ? "" : " for " + whose);
     if (given.has_equals) {
       calibration.thresholds[given.name] =
           real_of_flag("--threshold", text.substr(given.name.size() + 1), kProbability);
@@ -114,8 +119,8 @@ Calibration calibration_for(const PredictFlags& flags, const Task& task, LabelKi
 
 RowShard shard_of_flag(const std::string& text) {
   const size_t slash = text.find('/');
-  require(slash != text.npos, "--shard: {}; allowed: such as 3/16, the third of sixteen shards",
-          text);
+  require(slash != text.npos && text.find('/', slash + 1) == text.npos,
+          "--shard: {}; allowed: such as 3/16, the third of sixteen shards", text);
   const int64_t count = count_of_flag("--shard", text.substr(slash + 1), {.max = kMostRows});
   return {.index = count_of_flag("--shard", text.substr(0, slash), {.max = count}), .count = count};
 }
@@ -222,7 +227,8 @@ void run(PredictFlags& flags) {
   out.commit();
   // As where a table's columns are not those that the model reads.
   require(totals.failed < totals.rows || totals.rows == 0,
-          "{}: no row could be answered; the first: {}", flags.input.string(), totals.first_error);
+          "{}: no row could be answered; the first: {}",
+          flags.input == "-" ? "standard input" : flags.input.string(), totals.first_error);
   if (totals.failed > 0) {
     log::warning("{}", totals.describe());
   } else {

@@ -28,5 +28,7 @@ const char* program_example();
 void add_program_commands(CLI::App& program);
 std::optional<LibtorchVersion> libtorch_version();  // none in convseq-lite
 CudaSupport cuda_support();
+// Called last, with all output flushed. May end the process without the exit handlers of libraries.
+void end_program(int exit_code);
 
 }  // namespace convseq::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "convseq/answer/evaluate_task.h"
+#include "convseq/base/counted.h"
 #include "convseq/base/file/output_folder.h"
 #include "convseq/base/log.h"
 #include "convseq/base/memory.h"
@@ -16,6 +17,8 @@
 
 namespace convseq::cli {
 namespace {
+
+constexpr const char* kQuantizeStopped = "quantize: stopped; nothing was written";
 
 struct QuantizeFlags {
   std::filesystem::path model, out;
@@ -61,6 +64,7 @@ TaskEvaluation answered(const std::filesystem::path& folder, const char* pass,
       {.batches = {.on_batch = [&](size_t rows) { progress.add(rows); }},
        .bootstrap = flags.bootstrap,
        .metrics = flags.task.metrics.empty() ? all_metrics(task, answerer.by()) : task.metrics,
+       .finite_scores = true,
        .calibration = plan.calibration});
 }
 
@@ -76,10 +80,14 @@ Comparison planned(const QuantizeFlags& flags) {
     plan.calibration = load_calibration(flags.model, plan.task.label_kind, plan.task.labels);
   }
   BadLines bad_lines(flags.task.on_bad_line);
-  plan.examples =
-      read_split(plan.task, plan.split, Tokenizer::load(flags.model),
-                 {.reader = {.data = flags.task.data, .lines = {.bad_lines = &bad_lines}},
-                  .limit = flags.limit});
+  const auto stop_reading = [] {
+    throw_if_interrupted(kQuantizeStopped);
+    return false;
+  };
+  plan.examples = read_split(plan.task, plan.split, Tokenizer::load(flags.model),
+                             {.reader = {.data = flags.task.data,
+                                         .lines = {.bad_lines = &bad_lines, .stop = stop_reading}},
+                              .limit = flags.limit});
   return plan;
 }
 
@@ -115,10 +123,11 @@ Json to_json(const QuantizeFlags& flags, const QuantizedSize& size,
 }
 
 void print(const QuantizeFlags& flags, const Comparison& comparison) {
-  fmt::print("{}, {} examples, {} answers changed\n  {:<18} {:>8} {:>8} {:>11}\n",
+  fmt::print("{}, {}, {} changed\n  {:<18} {:>8} {:>8} {:>11}\n",
              title_of(flags.task, comparison.task, comparison.split),
-             comparison.after.outcomes.size(), comparison.changed_answers, "metric", "before",
-             "after", "difference");
+             counted(std::ssize(comparison.after.outcomes), "example"),
+             counted(comparison.changed_answers, "answer"), "metric", "before", "after",
+             "difference");
   for (size_t i = 0; i < comparison.difference.size(); ++i) {
     const Score& difference = comparison.difference[i];
     fmt::print("  {:<18} {:>8.4f} {:>8.4f} {:>+11.4f}", name_of(difference.metric),
@@ -135,6 +144,8 @@ void quantize(const QuantizeFlags& flags) {
   end_on_signals();
   if (flags.quiet) log::set_level(log::Level::Warning);
   require(flags.int8 != flags.bf16, "the type of the matrices: use either --int8 or --bf16");
+  require(std::filesystem::is_directory(flags.model), "{}: no such model folder",
+          flags.model.string());
   check_output_folder(flags.out, FolderKind::Model, {.force = flags.force, .input = flags.model});
   std::optional<Comparison> comparison;
   if (flags.evaluates()) {
@@ -143,9 +154,8 @@ void quantize(const QuantizeFlags& flags) {
     require(flags.task.train.empty() && flags.split.empty() && flags.limit == 0,
             "--train, --split and --limit are of a comparison; name a task, or files with --test");
   }
-  const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type(), [] {
-    throw_if_interrupted("quantize: stopped; nothing was written");
-  });
+  const QuantizedSize size = quantize_model(flags.model, flags.out, flags.type(),
+                                            [] { throw_if_interrupted(kQuantizeStopped); });
   if (comparison) compare(flags, *comparison);
   if (flags.json) {
     fmt::print("{}\n", to_json(flags, size, comparison).dump());

@@ -109,9 +109,17 @@ void show_status(const StudyFlags& flags) {
   const StudyOverview overview = open.overview();
   const std::string scores = flags.scores ? score_table(open.folder.results(open.plan)) : "";
   print(flags, overview, overview.status_text() + scores);
+  const int64_t merged = std::ssize(open.folder.merged());
+  if (merged > 0 && !open.digests.missing().empty()) {
+    log::warning("{} cannot be assigned to cells without the data",
+                 counted(merged, "merged result"));
+  }
 }
 
 void merge_results(const StudyFlags& flags) {
+  for (const std::string& source : flags.sources) {  // before a folder is made
+    require(fs::exists(source), "{}: no such study folder or scores file", source);
+  }
   OpenStudy open(flags, true);
   const MergeReport report =
       open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));

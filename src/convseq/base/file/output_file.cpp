@@ -12,8 +12,10 @@ namespace {
 void refuse_inputs(const fs::path& path, const std::vector<fs::path>& inputs) {
   std::error_code error;
   for (const fs::path& input : inputs) {
-    require(!fs::equivalent(path, input, error) || error,
-            "{}: is read by this command; write to another file", path.string());
+    const bool is_same = input == "-"
+                             ? fs::is_regular_file(path, error) && leads_to(path, STDIN_FILENO)
+                             : fs::equivalent(path, input, error) && !error;
+    require(!is_same, "{}: is read by this command; write to another file", path.string());
   }
 }
 

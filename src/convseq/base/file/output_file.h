@@ -15,7 +15,7 @@ namespace convseq {
 //   a device, FIFO or socket        is written to directly
 //   a regular file, or none yet     appears whole on commit(), or is left as it was
 //   a symbolic link                 is followed, and stays a link
-//   a file that the command reads   is refused
+//   a file that the command reads   is refused, also as "-", standard input
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path,

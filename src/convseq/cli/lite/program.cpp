@@ -23,4 +23,6 @@ std::optional<LibtorchVersion> libtorch_version() { return std::nullopt; }
 
 CudaSupport cuda_support() { return {}; }
 
+void end_program(int /*exit_code*/) {}
+
 }  // namespace convseq::cli
