@@ -93,6 +93,12 @@ TEST_F(PredictCommand, ReadsEveryFormatFromFilesAndStandardInput) {
   EXPECT_EQ(predict(json), expected);
   EXPECT_EQ(predict("< " + text), expected);
   EXPECT_EQ(predict("- < " + json), expected);
+  // An empty line tells no format: it is an empty row, whatever follows.
+  const std::string after_a_blank = folder_.file("blank.txt", "\n" + read_text_file(json)).string();
+  const auto answers = lines_of(predict("--output-format labels < " + after_a_blank));
+  const auto same = lines_of(predict("--output-format labels < " + json));
+  ASSERT_EQ(answers.size(), same.size() + 1);
+  EXPECT_EQ(std::vector(answers.begin() + 1, answers.end()), same);
   EXPECT_EQ(predict("- --input-format csv < " + csv), expected);
 }
 

@@ -95,7 +95,9 @@ TableForm TableReader::form_of_first_line() const {
 
 bool TableReader::next(Row& row) {
   while (next_line()) {
-    if (!form_) form_ = form_of_first_line();
+    // An empty line, which would be a row of plain text, does not tell the form.
+    const bool tells_form = !has_plain_lines() || !is_blank(line_);
+    if (!form_ && tells_form) form_ = form_of_first_line();
     if (form_ == TableForm::Csv && delimiter_ == '\0') delimiter_ = delimiter_of_first_line();
     if ((form_ == TableForm::Csv || form_ == TableForm::Tsv) && columns_.empty()) {
       take_names();
@@ -134,7 +136,7 @@ bool TableReader::next_line() {
 
 void TableReader::take_row(Row& row) {
   row.clear();
-  if (form_ == TableForm::Lines) {
+  if (has_plain_lines()) {
     row.add(options_.line_column, line_);
     return;
   }

@@ -35,8 +35,8 @@ struct TableReaderOptions {
 // The rows of one file: JSON lines (.jsonl, .json), CSV (.csv: RFC 4180, fields over several lines
 // included, separated by commas or, as the first line tells, by semicolons), TSV (.tsv: tabs, no
 // quoting) or fastText's lines (.txt, .ft: the columns label and text), each also with .gz or .zst.
-// The format of standard input is detected from its first line. CSV and TSV begin with a header
-// line. JSON numbers and booleans become text (1.50 is "1.5"), null an empty text.
+// The format of standard input is detected from its first line with text. CSV and TSV begin with a
+// header line. JSON numbers and booleans become text (1.50 is "1.5"), null an empty text.
 class TableReader {
  public:
   explicit TableReader(const std::filesystem::path& file, TableReaderOptions options = {});
