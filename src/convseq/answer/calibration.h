@@ -16,7 +16,7 @@ inline constexpr const char* kCalibrationFile = "calibration.json";
 struct Calibration {
   double temperature = 1;  // scores are divided by it before softmax or sigmoids
   std::map<std::string, double> thresholds = {};  // of probabilities, by label
-  Json fitted = nullptr;  // what they were fitted to: task, split, number of examples, goal
+  Json fitted = nullptr;  // to what: task, split with its files, number of examples, goal
 
   bool operator==(const Calibration&) const = default;
 

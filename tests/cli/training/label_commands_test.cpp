@@ -70,6 +70,7 @@ TEST_F(LabelCommands, AMultiLabelModelIsTrainedEvaluatedAndCalibrated) {
   EXPECT_EQ(fitted["split"], "validation");
   EXPECT_EQ(fitted["calibration"]["thresholds"].size(), 2u);
   EXPECT_EQ(fitted["calibration"]["fitted"]["examples"], 24);
+  EXPECT_EQ(fitted["calibration"]["fitted"]["files"], Json::array({validation_}));
   for (const Json& each : fitted["classes"]) EXPECT_EQ(each["recall"], 1.0) << each;
   EXPECT_EQ(read_json_file(fs::path(model_) / "calibration.json"), fitted["calibration"]);
 

@@ -66,6 +66,7 @@ std::string split_to_fit(const Task& task, const std::string& given) {
 Json fit_record(const CalibrationFlags& flags, const Task& task, const std::string& split,
                 size_t examples) {
   Json record = {{"task", task.name}, {"split", split}, {"examples", examples}};
+  for (const auto& file : task.files_of(split)) record["files"].push_back(file.string());
   if (flags.fit.threshold) record["threshold"] = flags.fit.threshold->describe();
   if (flags.fit.min_positives > 1) record["min_positives"] = flags.fit.min_positives;
   record["temperature"] = flags.fit.temperature;
