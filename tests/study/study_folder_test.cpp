@@ -72,6 +72,17 @@ TEST_F(StudyFolderTest, RefusesScoresWithoutTheirCellsButMergesThem) {
   EXPECT_NE(message_of<Error>([&] { folder_.merge({shipped}); }), "");  // nothing to merge
 }
 
+TEST_F(StudyFolderTest, AMergeThatFailsLeavesNoFolder) {
+  const fs::path fresh = temporary_ / "fresh", cut = temporary_ / "cut.jsonl";
+  write_scores(cut, {first(CellKind::Pretrain).label});
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  StudyFolder folder(fresh, false);
+  for (const fs::path& source : {cut, temporary_ / "nowhere.jsonl"}) {
+    EXPECT_NE(message_of<Error>([&] { folder.merge({source}); }), "");
+    EXPECT_FALSE(fs::exists(fresh));
+  }
+}
+
 TEST_F(StudyFolderTest, AFailureThatAnotherProcessRetriesIsNoneAnyMore) {
   const Cell& cell = first(CellKind::Synth);
   folder_.store(failure_of(cell));

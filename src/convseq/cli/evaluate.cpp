@@ -65,12 +65,8 @@ void require_memory_for(const EvaluateFlags& flags, const ModelConfig& config,
 Evaluation evaluate(EvaluateFlags& flags, Task task, const std::string& split) {
   const Calibration stored = calibration_of(flags.calibration, flags.model, task);
   BadLines bad_lines(flags.task.on_bad_line);
-  const auto stop_reading = [] {
-    throw_if_interrupted(kEvaluateStopped);
-    return false;
-  };
   flags.read.reader = {.data = flags.task.data,
-                       .lines = {.bad_lines = &bad_lines, .stop = stop_reading}};
+                       .lines = {.bad_lines = &bad_lines, .stop = stop_reading(kEvaluateStopped)}};
   const auto engine = load_engine(flags.model, flags.engine);
   fit_to_positions(task, engine->config());
   const Tokenizer tokenizer = Tokenizer::load(flags.model);

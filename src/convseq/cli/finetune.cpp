@@ -64,12 +64,9 @@ void run(FinetuneFlags& flags) {
   set_weights(flags.class_weights, options);
   options.task = task_of(flags.task, remembered_task(options.from));
   BadLines bad_lines(flags.task.on_bad_line);
-  const auto stop_reading = [&options] {
-    throw_if_interrupted("{}: stopped while it read the data", options.out.string());
-    return false;
-  };
+  const std::string stopped = options.out.string() + ": stopped while it read the data";
   options.reader = {.data = flags.task.data,
-                    .lines = {.bad_lines = &bad_lines, .stop = stop_reading}};
+                    .lines = {.bad_lines = &bad_lines, .stop = stop_reading(stopped)}};
   run_training(flags.training, options, [&](Communicator& communicator) -> TrainingReport {
     const FinetuneSummary done = finetune(options, communicator);
     Json json = done.to_json();

@@ -19,11 +19,9 @@ namespace convseq::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kStopped = "predict: stopped; nothing was written";
-
 // A signal stops what appears whole before it is there; what is written line by line has its lines.
-const char* stopped_message(const OutputFile& out) {
-  return out.appears_whole() ? kStopped : "predict: stopped";
+void throw_if_stopped(const OutputFile& out) {
+  throw_if_interrupted("predict: stopped{}", out.appears_whole() ? "; nothing was written" : "");
 }
 
 struct PredictFlags {
@@ -140,7 +138,7 @@ PredictionTotals predict_all(const PredictFlags& flags, bool dialogue, TextReade
   int64_t done = 0;
   const auto totals =
       predict_rows(reader, encoder, predictor, flags.stream, [&](const auto& predictions) {
-        throw_if_interrupted("{}", stopped_message(out));
+        throw_if_stopped(out);
         for (const Prediction& each : predictions) out.write(format.line(each));
         out.flush();
         done += std::ssize(predictions);
@@ -171,7 +169,7 @@ void run(PredictFlags& flags) {
   const Tokenizer plain = Tokenizer::load(flags.model);
   const auto engine = load_engine(flags.model, flags.engine);  // may write packed weights
   if (!out.appears_whole()) stop_at_once_again();
-  throw_if_interrupted(kStopped);
+  throw_if_stopped(out);
   const ModelConfig& config = engine->config();
   const bool has_sentinels = reads_sentinels(flags.model, config, plain.vocabulary());
   const Tokenizer tokenizer = has_sentinels ? plain.with_sentinels() : plain;
@@ -198,7 +196,7 @@ void run(PredictFlags& flags) {
   }
   PredictorOptions options = predictor_options(*engine, tokenizer, task, by, calibration);
   options.batches = flags.batches;
-  options.batches.on_batch = [&](size_t) { throw_if_interrupted("{}", stopped_message(out)); };
+  options.batches.on_batch = [&](size_t) { throw_if_stopped(out); };
   if (has_sentinels) options.spans.emplace(tokenizer);
   Predictor predictor(*engine, std::move(options));
   const TaskEncoder encoder(task, tokenizer);
@@ -220,10 +218,10 @@ void run(PredictFlags& flags) {
     totals = predict_all(flags, dialogue, reader, encoder, predictor, out, format);
   } catch (const Error&) {
     // The input seems to end where it was stopped.
-    throw_if_interrupted("{}", stopped_message(out));
+    throw_if_stopped(out);
     throw;
   }
-  throw_if_interrupted("{}", stopped_message(out));
+  throw_if_stopped(out);
   out.commit();
   // As where a table's columns are not those that the model reads.
   require(totals.failed < totals.rows || totals.rows == 0,

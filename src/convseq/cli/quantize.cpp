@@ -80,14 +80,11 @@ Comparison planned(const QuantizeFlags& flags) {
     plan.calibration = load_calibration(flags.model, plan.task.label_kind, plan.task.labels);
   }
   BadLines bad_lines(flags.task.on_bad_line);
-  const auto stop_reading = [] {
-    throw_if_interrupted(kQuantizeStopped);
-    return false;
-  };
-  plan.examples = read_split(plan.task, plan.split, Tokenizer::load(flags.model),
-                             {.reader = {.data = flags.task.data,
-                                         .lines = {.bad_lines = &bad_lines, .stop = stop_reading}},
-                              .limit = flags.limit});
+  plan.examples = read_split(
+      plan.task, plan.split, Tokenizer::load(flags.model),
+      {.reader = {.data = flags.task.data,
+                  .lines = {.bad_lines = &bad_lines, .stop = stop_reading(kQuantizeStopped)}},
+       .limit = flags.limit});
   return plan;
 }
 

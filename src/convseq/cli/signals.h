@@ -25,4 +25,12 @@ void throw_if_interrupted(fmt::format_string<Args...> format, Args&&... args) {
   if (interrupted()) throw Stopped(fmt::format(format, std::forward<Args>(args)...));
 }
 
+// For what reads input (ByteSource::Stop): throws Stopped with this message where a signal came.
+inline auto stop_reading(std::string message) {
+  return [message = std::move(message)] {
+    throw_if_interrupted("{}", message);
+    return false;
+  };
+}
+
 }  // namespace convseq::cli

@@ -117,10 +117,7 @@ void show_status(const StudyFlags& flags) {
 }
 
 void merge_results(const StudyFlags& flags) {
-  for (const std::string& source : flags.sources) {  // before a folder is made
-    require(fs::exists(source), "{}: no such study folder or scores file", source);
-  }
-  OpenStudy open(flags, true);
+  OpenStudy open(flags, false);
   const MergeReport report =
       open.folder.merge(std::vector<fs::path>(flags.sources.begin(), flags.sources.end()));
   if (report.added > 0) fs::remove(open.check_record());  // the next run reproduces one of them

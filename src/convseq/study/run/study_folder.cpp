@@ -171,7 +171,21 @@ std::map<std::string, CellResult> StudyFolder::local_results() const {
   return found;
 }
 
+std::vector<CellResult> StudyFolder::results_in(const fs::path& source) {
+  require(fs::exists(source), "{}: no such study folder or scores file", source.string());
+  if (!has_cells(source)) return read_scores(fs::is_directory(source) ? source / kScores : source);
+  const StudyFolder other(source, false);
+  std::vector<CellResult> found;
+  for (const auto& [id, result] : other.local_results()) found.push_back(result);
+  for (const auto& [id, result] : other.merged()) found.push_back(result);
+  return found;
+}
+
 MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
+  std::vector<std::pair<fs::path, std::vector<CellResult>>> given;
+  for (const fs::path& source : sources) given.emplace_back(source, results_in(source));
+  // Only now: sources that cannot be read leave no folder.
+  fs::create_directories(path_ / "cells");
   fs::create_directories(path_ / "slots");
   const CellLock lock = CellLock::wait_for(path_ / "slots" / "merge");
   merged_time_ = {};  // another process may have merged within one tick of the file's clock
@@ -194,16 +208,8 @@ MergeReport StudyFolder::merge(const std::vector<fs::path>& sources) {
     }
     merged_.insert_or_assign(result.id, result);
   };
-  for (const fs::path& source : sources) {
-    require(fs::exists(source), "{}: no such study folder or scores file", source.string());
-    if (!has_cells(source)) {
-      const fs::path scores = fs::is_directory(source) ? source / kScores : source;
-      for (const CellResult& result : read_scores(scores)) take(result, scores);
-      continue;
-    }
-    const StudyFolder other(source, false);
-    for (const auto& [id, result] : other.local_results()) take(result, source);
-    for (const auto& [id, result] : other.merged()) take(result, source);
+  for (const auto& [source, results] : given) {
+    for (const CellResult& result : results) take(result, source);
   }
   std::vector<CellResult> all;
   for (const auto& [id, result] : merged_) all.push_back(result);

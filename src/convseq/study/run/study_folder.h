@@ -63,6 +63,7 @@ class StudyFolder {
  private:
   enum class Retried { Left, Failed };  // what a cell counts as that is to be computed again
 
+  static std::vector<CellResult> results_in(const std::filesystem::path& source);
   std::map<std::string, CellResult> local_results() const;
   void refresh(StudyPlan& plan, Retried retried);
   void read_results(const StudyPlan& plan, Retried retried);
