@@ -303,9 +303,10 @@ void add_study_flags(CLI::App& command, StudyFlags& flags) {
 
 void add_only_flag(CLI::App& command, StudyFlags& flags) {
   command
-      .add_option("--only", flags.only,
-                  "Restriction to the cells with these properties, and what they need: part, kind, "
-                  "model, mixer, start, task, learning_rate, seed")
+      .add_option(
+          "--only", flags.only,
+          "Filter by part, kind, model, mixer, start, task, learning_rate or seed; what the "
+          "chosen cells need is included")
       ->type_name("NAME=VALUE,...")
       ->delimiter(',');
 }
