@@ -174,7 +174,7 @@ const StudyTask& Study::task(const std::string& wanted) const {
 Study Study::from_json(const JsonObject& json) {
   json.allow_only({"name", "description", "data", "synth", "tokenizer", "corpora", "models",
                    "pretraining", "finetuning", "learning_rates", "tasks", "parts",
-                   "pretraining_jobs", "tolerance", "speed"});
+                   "pretraining_jobs", "tolerance", "count_collapsed", "speed"});
   Study study{.name = json.get<std::string>("name"),
               .description = json.get_or<std::string>("description", "")};
   study.data = json.get_or("data", study.data);
@@ -208,6 +208,7 @@ Study Study::from_json(const JsonObject& json) {
     json.refuse("pretraining_jobs", "is {}; allowed: 1 and more", study.pretraining_jobs);
   }
   study.tolerance = json.get_or("tolerance", study.tolerance);
+  study.count_collapsed = json.get_or("count_collapsed", study.count_collapsed);
   if (json.has("speed")) {
     const JsonObject speed = json.inner("speed");
     speed.allow_only(

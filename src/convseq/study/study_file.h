@@ -94,6 +94,7 @@ struct Study {
   std::vector<StudyPart> parts = {};
   int64_t pretraining_jobs = 1;  // pre-trainings side by side
   double tolerance = 0.02;       // of a score, when a stored cell is run again
+  bool count_collapsed = false;  // collapsed runs enter the means of the report
   StudySpeed speed = {};
 
   const StudyModel& model(const std::string& name) const;

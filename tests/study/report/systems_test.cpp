@@ -104,6 +104,19 @@ TEST(ReportSystems, CollapsedRunsLeaveTheMeanUnlessAllCollapsed) {
   EXPECT_NE(text_of(figure_of(none.all().front())).find("(4) †4"), std::string::npos);
 }
 
+TEST(ReportSystems, CollapsedRunsCountWhereTheStudySaysSo) {
+  std::vector<CellResult> results;
+  for (int64_t seed = 1; seed <= 3; ++seed) {
+    results.push_back(run_with(random_split(static_cast<uint64_t>(seed), 50), seed));
+  }
+  results[0].splits["test"].collapsed = true;
+  ReportInput input = study_of(results);
+  input.count_collapsed = true;
+  const Systems systems(input);
+  EXPECT_EQ(systems.all().front().runs.size(), 3);
+  EXPECT_NE(text_of(figure_of(systems.all().front())).find("(3) †1"), std::string::npos);
+}
+
 TEST(ReportSystems, RunsThatWereNotChosenOrFailedAreNoScores) {
   CellResult other_rate = run_with(random_split(1, 50), 1), failed = run_with({}, 2);
   other_rate.chosen = false;

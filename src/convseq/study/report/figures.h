@@ -28,7 +28,7 @@ struct Figure {
   Estimate estimate = {};
   int64_t runs = 0;
   int64_t pretrainings = 0;  // 0: from scratch
-  int64_t collapsed = 0;     // runs that are left out of the mean, or all of them
+  int64_t collapsed = 0;     // runs, which the mean may leave out
 };
 
 std::string text_of(const Figure& figure);              // "84.3 ± 1.2 (6/3)"

@@ -37,7 +37,8 @@ struct BenchFile {
 // All that a report is made from; the same input gives the same bytes.
 struct ReportInput {
   std::string name = {}, description = {};
-  std::string command = {};  // that writes this report
+  std::string command = {};      // that writes this report
+  bool count_collapsed = false;  // in means
   std::vector<Part> parts = {};
   std::vector<Model> models = {};
   std::vector<CellResult> results = {};    // of this study, and of others at other sizes

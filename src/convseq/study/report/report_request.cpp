@@ -36,8 +36,10 @@ std::string ReportRequest::command() const {
 
 ReportInput read_report_input(const ReportRequest& request) {
   const Study study = Study::load(request.study);
-  ReportInput input{
-      .name = study.name, .description = study.description, .command = request.command()};
+  ReportInput input{.name = study.name,
+                    .description = study.description,
+                    .command = request.command(),
+                    .count_collapsed = study.count_collapsed};
   for (const StudyPart& part : study.parts) {
     const size_t systems = part.models.size() * part.starts.size() * part.tasks.size();
     input.parts.push_back({part.name, questions_in(part.question), part.models, part.tasks,

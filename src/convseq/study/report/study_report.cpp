@@ -26,7 +26,7 @@ constexpr const char* kReading =
     "task can decide it, so the mean over the tasks with accuracy stands beside it.";
 
 constexpr const char* kMarks =
-    "Marks: †n: n collapsed runs, left out of the mean unless all collapsed; ‡: one run, also "
+    "Marks: †n: n collapsed runs, {}; ‡: one run, also "
     "of one system in a difference or a mean, whose spread the interval does not count; °: no "
     "outcomes per example for this metric, so the interval counts runs only; >50: wider than the "
     "scale; –: not there. F1 enters by each example's "
@@ -62,7 +62,9 @@ Section opening(const Context& context, const std::vector<Section>& sections) {
   Table parts = parts_table(context);
   if (!parts.rows.empty()) section.blocks.emplace_back(std::move(parts));
   section.blocks.emplace_back(Paragraph{kReading});
-  section.blocks.emplace_back(Paragraph{kMarks});
+  section.blocks.emplace_back(Paragraph{
+      fmt::format(kMarks, input.count_collapsed ? "which count in the mean"
+                                                : "left out of the mean unless all collapsed")});
   return section;
 }
 

@@ -24,15 +24,15 @@ void add(System& system, const CellResult& result) {
   if (result.splits.at("test").collapsed) system.collapsed.push_back(&result);
 }
 
-// Collapsed runs leave the mean, unless there is no other.
-void finish(System& system) {
+// Collapsed runs leave the mean, unless the study counts them or there is no other.
+void finish(System& system, bool count_collapsed) {
   for (auto* list : {&system.runs, &system.collapsed, &system.choice}) {
     std::sort(list->begin(), list->end(), before);
   }
   const int64_t first = system.choice.front()->seed;
   std::erase_if(system.choice, [&](const CellResult* run) { return run->seed != first; });
-  system.all_collapsed = !system.runs.empty() && system.runs.size() == system.collapsed.size();
-  if (system.all_collapsed) return;
+  system.counts_collapsed = count_collapsed || system.runs.size() == system.collapsed.size();
+  if (system.counts_collapsed) return;
   std::erase_if(system.runs,
                 [](const CellResult* run) { return run->splits.at("test").collapsed; });
 }
@@ -81,7 +81,7 @@ Systems::Systems(const ReportInput& input) : input_(input) {
     }
   }
   for (auto& [key, system] : groups) {
-    finish(system);
+    finish(system, input.count_collapsed);
     if (!system.runs.empty()) systems_.push_back(std::move(system));
   }
   // The order of the study file; what it does not name comes last.

@@ -12,10 +12,10 @@ struct System {
   Start start = Start::Scratch;
   std::string size = {};                          // "d=256, 4+4 layers"
   std::vector<const CellResult*> runs = {};       // that enter the mean, by seed
-  std::vector<const CellResult*> collapsed = {};  // that do not, unless all collapsed
+  std::vector<const CellResult*> collapsed = {};  // that gave one constant answer
   std::vector<const CellResult*> choice = {};     // the runs among which the rate was chosen
-  bool all_collapsed = false;
-  int64_t number = 0;  // in the table of runs, from 1
+  bool counts_collapsed = false;                  // they enter the mean, too
+  int64_t number = 0;                             // in the table of runs, from 1
 
   std::set<int64_t> pretraining_seeds() const;  // none: from scratch
   int64_t pretrainings() const { return std::ssize(pretraining_seeds()); }

@@ -19,7 +19,7 @@ Table parts_table(const Context& context) {
       for (const System& system : context.systems.all()) {
         if (system.part != part.name || system.model != name || !fits(system.size, model)) continue;
         runs += std::ssize(system.runs);
-        if (!system.all_collapsed) runs += std::ssize(system.collapsed);
+        if (!system.counts_collapsed) runs += std::ssize(system.collapsed);
       }
       there += runs;
       if (runs == 0) missing.push_back(name);

@@ -5,28 +5,26 @@
 namespace convseq::report {
 namespace {
 
-// The mean with the collapsed runs in it, for comparison.
-std::string mean_with_collapsed(const System& system) {
-  System all = system;
-  if (!system.all_collapsed) {
-    all.runs.insert(all.runs.end(), system.collapsed.begin(), system.collapsed.end());
-  }
-  all.collapsed.clear();
-  return text_of(figure_of(all));
+std::string mean_of(System system, std::vector<const CellResult*> runs) {
+  system.runs = std::move(runs);
+  system.collapsed.clear();
+  return system.runs.empty() ? kMissing : text_of(figure_of(system));
 }
 
 Table collapsed_runs(const Context& context) {
   Table table{"Collapsed runs: one constant answer to every test example",
-              {"part", "model", "start", "task", "collapsed", "mean as reported",
-               "mean with collapsed runs", "runs"},
+              {"part", "model", "start", "task", "collapsed", "mean without them", "mean with them",
+               "runs"},
               {}};
   for (const System& system : context.systems.all()) {
     if (system.collapsed.empty()) continue;
-    const size_t total =
-        system.all_collapsed ? system.runs.size() : system.runs.size() + system.collapsed.size();
+    std::vector<const CellResult*> others = system.runs;
+    std::erase_if(others, [](const CellResult* run) { return run->splits.at("test").collapsed; });
+    std::vector<const CellResult*> all = others;
+    all.insert(all.end(), system.collapsed.begin(), system.collapsed.end());
     table.rows.push_back({system.part, system.model, title_of(system.start), system.task,
-                          fmt::format("{} of {}", system.collapsed.size(), total),
-                          text_of(figure_of(system)), mean_with_collapsed(system),
+                          fmt::format("{} of {}", system.collapsed.size(), all.size()),
+                          mean_of(system, others), mean_of(system, all),
                           TableCell("", run_links({&system}))});
   }
   return table;
