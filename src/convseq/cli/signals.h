@@ -15,6 +15,8 @@ void stop_at_once_on_signals(const char* program);
 // From here on the first signal only makes interrupted() true, for the command to end cleanly and
 // throw Stopped.
 void end_on_signals();
+// The same, and later signals do nothing: for a process that must not end while a GPU works for it.
+void end_cleanly_on_signals();
 // Undoes it, for phases that have nothing to clean up.
 void stop_at_once_again();
 bool interrupted();

@@ -271,8 +271,11 @@ void work(const StudyFlags& flags, OpenStudy& open) {
 void run_study(const StudyFlags& flags) {
   OpenStudy open(flags, true);
   if (const std::string missing = open.missing_data(); !missing.empty()) fail("{}", missing);
+  if (flags.worker) {
+    end_cleanly_on_signals();
+    return work(flags, open);
+  }
   end_on_signals();
-  if (flags.worker) return work(flags, open);
   if (flags.retry) open.retry_failures();  // of the runs at the chosen rates, too
   check_reproduction(flags, open);
   const bool work_left = !schedule(open.plan, open.folder, open.only).empty();

@@ -1,5 +1,7 @@
 #include "convseq/study/run/run_cell.h"
 
+#include <ATen/DeviceAccelerator.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -81,6 +83,28 @@ void remove_matching(const fs::path& folder, std::string_view prefix) {
   for (const fs::path& path : found) fs::remove_all(path);
 }
 
+// Leaves a GPU that processes share as a cell found it, whether the cell was finished, stopped or
+// failed. Under MPS a process that ends while its kernels run makes them fault, which ends every
+// process on the GPU; and memory that libtorch keeps for itself is missing to the others.
+class SharedGpu {
+ public:
+  explicit SharedGpu(torch::Device device) : device_(device) {}
+  SharedGpu(const SharedGpu&) = delete;
+  SharedGpu& operator=(const SharedGpu&) = delete;
+  ~SharedGpu() {
+    if (device_.is_cpu()) return;
+    try {
+      at::accelerator::synchronizeDevice(at::accelerator::getDeviceIndex());
+      at::accelerator::emptyCache();
+    } catch (const std::exception&) {
+      // The GPU is lost to this process; device_is_usable() says so.
+    }
+  }
+
+ private:
+  torch::Device device_;
+};
+
 }  // namespace
 
 CellRunner::CellRunner(const StudyPlan& plan, const StudyFolder& folder, RunCellOptions options)
@@ -88,6 +112,7 @@ CellRunner::CellRunner(const StudyPlan& plan, const StudyFolder& folder, RunCell
 
 std::optional<CellResult> CellRunner::run(const Cell& cell, const fs::path& out) {
   const auto start = std::chrono::steady_clock::now();
+  const SharedGpu gpu(options_.device);
   CellResult result = cell.label;
   result.commit = options_.commit;
   result.device = describe(options_.device);
