@@ -90,6 +90,21 @@ class WorkerPool : public ::testing::Test {
   std::vector<std::chrono::steady_clock::time_point> starts_;
 };
 
+TEST(NeighbourLimit, FallsWithEachTimeThatTheMemoryDidNotLast) {
+  NeighbourLimit limit;
+  EXPECT_FALSE(limit.is_set());
+  EXPECT_TRUE(limit.allows(1000));
+  EXPECT_TRUE(limit.lower_below(5));
+  EXPECT_TRUE(limit.allows(4));
+  EXPECT_FALSE(limit.allows(5));
+  EXPECT_TRUE(limit.lower_below(9));  // begun before it was known
+  EXPECT_FALSE(limit.allows(5));
+  EXPECT_TRUE(limit.lower_below(1));
+  EXPECT_TRUE(limit.allows(0));
+  EXPECT_FALSE(limit.allows(1));
+  EXPECT_FALSE(limit.lower_below(0));  // alone: the cell fails
+}
+
 TEST_F(WorkerPool, ChargesADeathToTheCellThatWasBegunLast) {
   const std::string failed = id(0), fatal = id(1);
   EXPECT_EQ(run({"begin:" + failed + " fail:" + failed + " begin:" + fatal + " kill"}), 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "convseq/base/counted.h"
 #include "convseq/base/log.h"
 
 namespace convseq {
@@ -59,6 +60,7 @@ class Worker {
   // In a pool a pre-training comes first, also before the runs of earlier parts: much waits for it,
   // and the other workers fine-tune meanwhile.
   std::optional<HeldCell> take(std::vector<ScheduledCell> cells) {
+    if (neighbours_.is_set() && !neighbours_.allows(running())) return std::nullopt;
     if (options_.pool.connected()) {
       std::stable_partition(cells.begin(), cells.end(), [](const ScheduledCell& each) {
         return each.cell->kind() == CellKind::Pretrain;
@@ -82,6 +84,14 @@ class Worker {
     return std::nullopt;
   }
 
+  // Also those that the filter does not take: they are on the GPU as well.
+  int64_t running() const {
+    const auto all = schedule(plan_, folder_, CellFilter());
+    return std::count_if(all.begin(), all.end(), [](const ScheduledCell& each) {
+      return each.state == CellState::Running;
+    });
+  }
+
   void compute(const HeldCell& held) {
     const Cell& cell = *held.cell;
     try {
@@ -91,27 +101,40 @@ class Worker {
       if (!result) return;  // stopped
       folder_.store(*result);
       log::info("{}", describe(*result));
+    } catch (const c10::OutOfMemoryError& error) {
+      log::set_level(log::Level::Info);
+      const int64_t others = running() - 1;
+      if (!neighbours_.lower_below(others)) return fail(cell, error);
+      log::warning(
+          "{}: the memory of the GPU does not last beside {} that others compute; it is "
+          "computed when there are fewer",
+          cell.name(), counted(others, "cell"));
     } catch (const std::exception& error) {
       log::set_level(log::Level::Info);
-      CellResult failure = cell.label;
-      const std::string what = error.what();
-      failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
-      const bool usable = runner_.device_is_usable();
-      // A pool gives the cell to a new process: another one's fault may have reached this one.
-      if (usable || !options_.pool.connected()) folder_.store(failure);
-      if (!usable) {
-        throw Error(fmt::format("{}: {}; this process cannot use the GPU any more", cell.name(),
-                                failure.failed),
-                    Error::Cause::Failure);
-      }
-      log::warning("{}: failed: {}", cell.name(), failure.failed);
+      fail(cell, error);
     }
+  }
+
+  void fail(const Cell& cell, const std::exception& error) {
+    CellResult failure = cell.label;
+    const std::string what = error.what();
+    failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
+    const bool usable = runner_.device_is_usable();
+    // A pool gives the cell to a new process: another one's fault may have reached this one.
+    if (usable || !options_.pool.connected()) folder_.store(failure);
+    if (!usable) {
+      throw Error(fmt::format("{}: {}; this process cannot use the GPU any more", cell.name(),
+                              failure.failed),
+                  Error::Cause::Failure);
+    }
+    log::warning("{}: failed: {}", cell.name(), failure.failed);
   }
 
   StudyPlan& plan_;
   StudyFolder& folder_;
   CellRunner& runner_;
   const WorkerOptions& options_;
+  NeighbourLimit neighbours_;
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include "convseq/study/run/run_cell.h"
 #include "convseq/study/run/schedule.h"
@@ -22,6 +25,24 @@ struct TimeLimit {
   double passed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
   }
+};
+
+// How many other cells may be computed while a worker begins one. Fewer after each time that the
+// memory of a shared GPU did not last.
+class NeighbourLimit {
+ public:
+  bool is_set() const { return most_.has_value(); }
+  bool allows(int64_t others) const { return !most_ || others <= *most_; }
+
+  // The memory did not last beside so many. False: there is no other that could make room.
+  bool lower_below(int64_t others) {
+    if (others == 0) return false;
+    most_ = std::min(most_.value_or(others), others - 1);
+    return true;
+  }
+
+ private:
+  std::optional<int64_t> most_ = {};
 };
 
 struct WorkerOptions {
