@@ -241,6 +241,11 @@ TEST_F(OwnData, MissingDataIsNamedAndThePlanStandsAllTheSame) {
   ASSERT_EQ(digests.missing().size(), 1u);
   EXPECT_EQ(digests.missing().front(), (folder_ / "train.jsonl").string());
   EXPECT_EQ(count(plan, CellKind::Finetune), 8);
+  for (const Cell& cell : plan.cells()) {
+    const auto found = missing_file_in(cell.label.inputs);
+    EXPECT_EQ(found.has_value(), cell.kind() == CellKind::Finetune) << cell.name();
+    if (found) EXPECT_EQ(*found, digests.missing().front()) << cell.name();
+  }
 }
 
 TEST(StudyFile, UnknownKeysAndNamesAreRefusedWithTheNearestOne) {

@@ -439,6 +439,28 @@ TEST_F(StudyProgram, WithoutItsDataAMergeWritesNoScoresAndSaysSo) {
   EXPECT_FALSE(fs::exists(out / "scores.jsonl"));
 }
 
+TEST_F(StudyProgram, ARunNeedsTheDataOfItsOwnCellsOnly) {
+  Json study = small_study();
+  study["data"] = folder_.path().string();
+  study["corpora"]["other"] = study["corpora"]["main"];
+  study["corpora"]["other"]["train"] = Json::array({"no.jsonl"});
+  Json part = study["parts"][0];
+  part["name"] = "second";
+  part["corpus"] = "other";
+  part["starts"] = Json::array({"pretrained"});
+  study["parts"].push_back(part);
+  write_study(study);
+  const fs::path out = folder_ / "out";
+  const std::string missing = (folder_ / "no.jsonl").string() + ": no such data";
+  const Outcome some = run(out, "--only model=light,start=scratch");
+  EXPECT_EQ(some.exit_code, 0) << some.output;
+  EXPECT_NE(some.output.find("not written: " + missing), std::string::npos) << some.output;
+  EXPECT_EQ(result_files(out).size(), 2 + testing::kSmallStudyFinetunings / 4);
+  const Outcome all = run(out);
+  EXPECT_EQ(all.exit_code, 2);
+  EXPECT_EQ(all.output.find("convseq: " + missing), 0) << all.output;
+}
+
 TEST_F(StudyProgram, AMissingTokenizerIsNotLookedUpInTheDataFolder) {
   Json study = small_study();
   study["tokenizer"] = "no/such/tokenizer";

@@ -59,8 +59,18 @@ struct OpenStudy {
   // Names what is missing first; empty: nothing is. Of the paths in a study file only that of the
   // tokenizer is relative to the current folder.
   std::string missing_data() const {
-    if (digests.missing().empty()) return "";
-    const std::string& file = digests.missing().front();
+    return digests.missing().empty() ? "" : about_missing(digests.missing().front());
+  }
+
+  // The same for the cells that are to be computed.
+  std::string missing_data_of_work() const {
+    for (const ScheduledCell& each : schedule(plan, folder, only)) {
+      if (const auto file = missing_file_in(each.cell->label.inputs)) return about_missing(*file);
+    }
+    return "";
+  }
+
+  std::string about_missing(const std::string& file) const {
     const std::string& tokenizer = study.tokenizer.path;
     if (!tokenizer.empty() && file == tokenizer_file(tokenizer).string()) {
       return file + ": no such tokenizer; a relative path starts in the current folder";
@@ -205,7 +215,10 @@ void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
                                  .workers = work == Work::Check ? 1 : flags.jobs,
                                  .limit = open.limit,
                                  .interrupted = interrupted,
-                                 .each_minute = [&] { write_scores_of(flags); }});
+                                 .each_minute =
+                                     [&] {
+                                       if (open.missing_data().empty()) write_scores_of(flags);
+                                     }});
   if (worst != 0 && !interrupted()) {
     throw Error(fmt::format("a worker ended with exit code {}", worst), Error::Cause::Failure);
   }
@@ -270,7 +283,9 @@ void work(const StudyFlags& flags, OpenStudy& open) {
 
 void run_study(const StudyFlags& flags) {
   OpenStudy open(flags, true);
-  if (const std::string missing = open.missing_data(); !missing.empty()) fail("{}", missing);
+  if (const std::string missing = open.missing_data_of_work(); !missing.empty()) {
+    fail("{}", missing);
+  }
   if (flags.worker) {
     end_cleanly_on_signals();
     return work(flags, open);

@@ -8,7 +8,7 @@ namespace convseq {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr const char* kMissing = "missing";
+constexpr std::string_view kMissing = "missing: ";
 }  // namespace
 
 DataDigests::DataDigests(fs::path cache) : cache_(std::move(cache)) {
@@ -20,19 +20,15 @@ DataDigests::DataDigests(fs::path cache) : cache_(std::move(cache)) {
   }
 }
 
-void DataDigests::note_missing(const std::string& what) {
-  if (!contains(missing_, what)) {
-    missing_.push_back(what);
-  }
+std::string DataDigests::note_missing(const std::string& what) {
+  if (!contains(missing_, what)) missing_.push_back(what);
+  return std::string(kMissing) + what;
 }
 
 std::string DataDigests::of(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) {
-    note_missing(file.string());
-    return kMissing;
-  }
+  if (error) return note_missing(file.string());
   const auto changed = fs::last_write_time(file, error).time_since_epoch().count();
   const std::string stamp = fmt::format("{} {}", size, changed);
   const std::string key = fs::absolute(file).lexically_normal().string();
@@ -52,14 +48,25 @@ std::vector<std::string> DataDigests::of_corpus(const std::string& pattern) {
   try {
     for (const fs::path& file : expand_corpus(pattern)) digests.push_back(of(file));
   } catch (const Error&) {
-    note_missing(pattern);
-    return {kMissing};
+    return {note_missing(pattern)};
   }
   return digests;
 }
 
 void DataDigests::save() const {
   if (changed_ && !cache_.empty()) write_json_file(cache_, known_);
+}
+
+std::optional<std::string> missing_file_in(const Json& inputs) {
+  if (inputs.is_string()) {
+    const auto& text = inputs.get_ref<const std::string&>();
+    return text.starts_with(kMissing) ? std::optional(text.substr(kMissing.size())) : std::nullopt;
+  }
+  if (!inputs.is_structured()) return std::nullopt;
+  for (const Json& inner : inputs) {
+    if (auto found = missing_file_in(inner)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace convseq

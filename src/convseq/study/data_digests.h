@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,14 @@ class DataDigests {
  public:
   explicit DataDigests(std::filesystem::path cache = {});  // empty: not remembered
 
-  // The digest of a file's contents. A missing file has the digest "missing" and is noted.
+  // The digest of a file's contents. A missing file is noted, and has one that names it.
   std::string of(const std::filesystem::path& file);
   // Those of the files of a corpus (see expand_corpus()), in order.
   std::vector<std::string> of_corpus(const std::string& pattern);
   void save() const;
 
   const std::vector<std::string>& missing() const { return missing_; }
-  void note_missing(const std::string& what);
+  std::string note_missing(const std::string& what);  // returns the digest
 
  private:
   std::filesystem::path cache_;
@@ -29,5 +30,8 @@ class DataDigests {
   bool changed_ = false;
   std::vector<std::string> missing_;
 };
+
+// The first file whose digest says that it is missing, among the inputs of a cell.
+std::optional<std::string> missing_file_in(const Json& inputs);
 
 }  // namespace convseq

@@ -311,8 +311,7 @@ Json StudyPlan::describe_task(const StudyTask& chosen, const std::vector<std::st
       try {
         json["data"][split].push_back(digests_.of(find_task_file(task, file, data_)));
       } catch (const Error&) {
-        digests_.note_missing((data_ / file).string());
-        json["data"][split].push_back("missing");
+        json["data"][split].push_back(digests_.note_missing((data_ / file).string()));
       }
     }
   }
