@@ -200,10 +200,12 @@ std::vector<std::string> worker_command(const StudyFlags& flags, const OpenStudy
   return command;
 }
 
-// As `study status` does: a plan by which no cells are computed.
+// As `study status` does: a plan by which no cells are computed. That data is missing is said once,
+// at the end.
 void write_scores_of(StudyFlags flags) {
   flags.retry = false;
-  OpenStudy(flags, false).write_scores();
+  OpenStudy open(flags, false);
+  if (open.missing_data().empty()) open.write_scores();
 }
 
 void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
@@ -215,10 +217,7 @@ void run_pool(const StudyFlags& flags, OpenStudy& open, Work work) {
                                  .workers = work == Work::Check ? 1 : flags.jobs,
                                  .limit = open.limit,
                                  .interrupted = interrupted,
-                                 .each_minute =
-                                     [&] {
-                                       if (open.missing_data().empty()) write_scores_of(flags);
-                                     }});
+                                 .each_minute = [&] { write_scores_of(flags); }});
   if (worst != 0 && !interrupted()) {
     throw Error(fmt::format("a worker ended with exit code {}", worst), Error::Cause::Failure);
   }

@@ -21,7 +21,7 @@ void add(System& system, const CellResult& result) {
   system.choice.push_back(&result);
   if (!result.chosen || !result.failed.empty() || !result.splits.contains("test")) return;
   system.runs.push_back(&result);
-  if (result.splits.at("test").collapsed) system.collapsed.push_back(&result);
+  if (is_collapsed(&result)) system.collapsed.push_back(&result);
 }
 
 // Collapsed runs leave the mean, unless the study counts them or there is no other.
@@ -33,11 +33,12 @@ void finish(System& system, bool count_collapsed) {
   std::erase_if(system.choice, [&](const CellResult* run) { return run->seed != first; });
   system.counts_collapsed = count_collapsed || system.runs.size() == system.collapsed.size();
   if (system.counts_collapsed) return;
-  std::erase_if(system.runs,
-                [](const CellResult* run) { return run->splits.at("test").collapsed; });
+  std::erase_if(system.runs, is_collapsed);
 }
 
 }  // namespace
+
+bool is_collapsed(const CellResult* run) { return run->splits.at("test").collapsed; }
 
 std::set<int64_t> System::pretraining_seeds() const {
   std::set<int64_t> seeds;

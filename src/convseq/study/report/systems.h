@@ -6,6 +6,9 @@
 
 namespace convseq::report {
 
+// Whether a run with test scores gave one constant answer.
+bool is_collapsed(const CellResult* run);
+
 // The runs of one model, start and task in one part, at the learning rate that was chosen.
 struct System {
   std::string part = {}, model = {}, task = {};

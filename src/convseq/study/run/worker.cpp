@@ -60,7 +60,7 @@ class Worker {
   // In a pool a pre-training comes first, also before the runs of earlier parts: much waits for it,
   // and the other workers fine-tune meanwhile.
   std::optional<HeldCell> take(std::vector<ScheduledCell> cells) {
-    if (neighbours_.is_set() && !neighbours_.allows(running())) return std::nullopt;
+    if (neighbours_.is_set() && !neighbours_.allows(running_beside(nullptr))) return std::nullopt;
     if (options_.pool.connected()) {
       std::stable_partition(cells.begin(), cells.end(), [](const ScheduledCell& each) {
         return each.cell->kind() == CellKind::Pretrain;
@@ -85,10 +85,10 @@ class Worker {
   }
 
   // Also those that the filter does not take: they are on the GPU as well.
-  int64_t running() const {
+  int64_t running_beside(const Cell* own) const {
     const auto all = schedule(plan_, folder_, CellFilter());
-    return std::count_if(all.begin(), all.end(), [](const ScheduledCell& each) {
-      return each.state == CellState::Running;
+    return std::count_if(all.begin(), all.end(), [&](const ScheduledCell& each) {
+      return each.state == CellState::Running && each.cell != own;
     });
   }
 
@@ -101,33 +101,34 @@ class Worker {
       if (!result) return;  // stopped
       folder_.store(*result);
       log::info("{}", describe(*result));
-    } catch (const c10::OutOfMemoryError& error) {
-      log::set_level(log::Level::Info);
-      const int64_t others = running() - 1;
-      if (!neighbours_.lower_below(others)) return fail(cell, error);
-      log::warning(
-          "{}: the memory of the GPU does not last beside {} that others compute; it is "
-          "computed when there are fewer",
-          cell.name(), counted(others, "cell"));
     } catch (const std::exception& error) {
       log::set_level(log::Level::Info);
-      fail(cell, error);
+      if (leaves_for_later(cell, error)) return;
+      CellResult failure = cell.label;
+      const std::string what = error.what();
+      failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
+      const bool usable = runner_.device_is_usable();
+      // A pool gives the cell to a new process: another one's fault may have reached this one.
+      if (usable || !options_.pool.connected()) folder_.store(failure);
+      if (!usable) {
+        throw Error(fmt::format("{}: {}; this process cannot use the GPU any more", cell.name(),
+                                failure.failed),
+                    Error::Cause::Failure);
+      }
+      log::warning("{}: failed: {}", cell.name(), failure.failed);
     }
   }
 
-  void fail(const Cell& cell, const std::exception& error) {
-    CellResult failure = cell.label;
-    const std::string what = error.what();
-    failure.failed = what.substr(0, what.find('\n'));  // libtorch appends a backtrace
-    const bool usable = runner_.device_is_usable();
-    // A pool gives the cell to a new process: another one's fault may have reached this one.
-    if (usable || !options_.pool.connected()) folder_.store(failure);
-    if (!usable) {
-      throw Error(fmt::format("{}: {}; this process cannot use the GPU any more", cell.name(),
-                              failure.failed),
-                  Error::Cause::Failure);
-    }
-    log::warning("{}: failed: {}", cell.name(), failure.failed);
+  // Where the memory of a GPU did not last beside what others compute.
+  bool leaves_for_later(const Cell& cell, const std::exception& error) {
+    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr) return false;
+    const int64_t others = running_beside(&cell);
+    if (!neighbours_.lower_below(others)) return false;
+    log::warning(
+        "{}: the memory of the GPU does not last beside {} that others compute; it is "
+        "computed when there are fewer",
+        cell.name(), counted(others, "cell"));
+    return true;
   }
 
   StudyPlan& plan_;

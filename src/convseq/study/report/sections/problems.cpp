@@ -19,7 +19,7 @@ Table collapsed_runs(const Context& context) {
   for (const System& system : context.systems.all()) {
     if (system.collapsed.empty()) continue;
     std::vector<const CellResult*> others = system.runs;
-    std::erase_if(others, [](const CellResult* run) { return run->splits.at("test").collapsed; });
+    std::erase_if(others, is_collapsed);
     std::vector<const CellResult*> all = others;
     all.insert(all.end(), system.collapsed.begin(), system.collapsed.end());
     table.rows.push_back({system.part, system.model, title_of(system.start), system.task,
